@@ -3,7 +3,9 @@
     python -m tests.benchmarks.table [--minutes N] [--parts A,B] [--page]
 
 A part that was measured with this content of the project is not measured again, so the table can be made in several
-sittings. Ends with 1 if a part fails, an answer differs or a limit is broken, and with 2 if parts are still to measure.
+sittings. `--page` also writes the figures into `tests/benchmarks/measured`, and a new clone goes on from them.
+
+Ends with 1 if a part fails, an answer differs or a limit is broken, and with 2 if parts are still to measure.
 """
 
 from __future__ import annotations
@@ -12,10 +14,11 @@ import argparse
 import importlib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from tests.benchmarks import page
 from tests.benchmarks.bench import FOLDER, some
@@ -24,6 +27,8 @@ from tests.benchmarks.limits import Measured, judge_all, limit_table
 from tests.proofs.content import Content
 
 _PROJECT = Path(__file__).parents[2]
+#: The figures on the page, in a file for each part.
+KEPT = Path(__file__).parent / "measured"
 #: What a figure depends on.
 _MEASURED = (
     "spark_jobs/**",
@@ -34,6 +39,7 @@ _MEASURED = (
     "Makefile",
     "tests/benchmarks/**",
     "!tests/benchmarks/**/test_*.py",
+    "!tests/benchmarks/measured/**",
     *(f"!tests/benchmarks/{name}.py" for name in ("figures", "limits", "page", "table")),
 )
 _TO_MEASURE = 2
@@ -65,24 +71,47 @@ PARTS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is not measured yet, and print the table; returns the exit code."""
     options = _parser().parse_args(arguments)
-    store = options.folder / "parts" / Content(_PROJECT).digest(_MEASURED)
+    content = Content(_PROJECT).digest(_MEASURED)
+    store = options.folder / "parts" / content
     store.mkdir(parents=True, exist_ok=True)
+    _take_over_kept(store, content)
     began, codes = monotonic(), []
     for name in options.parts:
         file = store / f"{name}.json"
         if not file.exists() and monotonic() - began < options.minutes * 60:
             print(f"==> {name}", flush=True)
             codes.append(_measure(PARTS[name], file, options.folder))
-    files = [file for name in PARTS if (file := store / f"{name}.json").exists()]
-    judged = judge_all([Measured(json.loads(file.read_text(encoding="utf-8"))) for file in files])
+    measured = {name: _read(file) for name in PARTS if (file := store / f"{name}.json").exists()}
+    judged = judge_all([*map(Measured, measured.values())])
     print("\n" + aligned(limit_table(judged)))
-    if missing := [name for name in PARTS if not (store / f"{name}.json").exists()]:
+    if missing := [name for name in PARTS if name not in measured]:
         print(f"\nnot measured yet: {', '.join(missing)}; the same command goes on with them")
     if options.page:
-        page.main([*map(str, files)])
+        page.main([str(store / f"{name}.json") for name in measured])
+        _keep(measured, content)
     if any(codes) or any(each.is_kept is False for each in judged):
         return 1
     return _TO_MEASURE if missing else 0
+
+
+def _take_over_kept(store: Path, content: str) -> None:
+    """Copy the kept figures of this content that `store` lacks."""
+    for file in KEPT.glob("*.json"):
+        part = _read(file)
+        if part["content"] == content and not (target := store / file.name).exists():
+            target.write_text(json.dumps(part["figures"], indent=1), encoding="utf-8")
+
+
+def _keep(measured: Mapping[str, Mapping[str, Any]], content: str) -> None:
+    KEPT.mkdir(exist_ok=True)
+    for name, figures in measured.items():
+        text = json.dumps({"content": content, "figures": figures}, indent=1)
+        (KEPT / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _read(file: Path) -> dict[str, Any]:
+    figures: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return figures
 
 
 def _measure(part: Part, file: Path, folder: Path) -> int:
@@ -100,7 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="table", description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=1_000, help="begin no part after so many minutes")
     parser.add_argument("--parts", type=_some, default=tuple(PARTS), help=f"some of {','.join(PARTS)}")
-    parser.add_argument("--page", action="store_true", help="write the tables into the page of the benchmarks")
+    parser.add_argument("--page", action="store_true", help="write the page of the benchmarks, and keep the figures")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where events, tables, figures and logs are kept")
     return parser
 

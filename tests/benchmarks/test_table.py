@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks import demo, table
+from tests.benchmarks import demo, page, table
 from tests.benchmarks.table import Part
 
 FIRST_PARTS = {"demo": Part("demo"), "again": Part("demo", ("--repeat", "2"))}
 
 
 @pytest.fixture(name="measured_options")
-def _measured_options(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+def _measured_options(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
     """The options of each demo that was measured. The second clone takes too long."""
     calls: list[list[str]] = []
 
@@ -30,6 +30,9 @@ def _measured_options(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     monkeypatch.setattr(demo, "main", measure)
     monkeypatch.setattr(table, "PARTS", FIRST_PARTS)
+    monkeypatch.setattr(table, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(page, "PAGE", tmp_path / "page.md")
+    page.PAGE.write_text("<!-- measured: begin --><!-- measured: end -->", encoding="utf-8")
     return calls
 
 
@@ -48,6 +51,22 @@ def test_each_part_is_measured_once_for_the_same_content(
 def test_no_part_begins_when_the_minutes_are_over(measured_options: list[list[str]], tmp_path: Path) -> None:
     assert table.main(["--folder", str(tmp_path), "--parts", "demo,again", "--minutes", "0"]) == 2
     assert measured_options == []
+
+
+def test_a_new_clone_goes_on_from_the_kept_figures(measured_options: list[list[str]], tmp_path: Path) -> None:
+    table.main(["--folder", str(tmp_path / "first"), "--parts", "demo", "--page"])
+    assert "3.00" in page.PAGE.read_text(encoding="utf-8")
+    assert table.main(["--folder", str(tmp_path / "second"), "--parts", "demo"]) == 2
+    assert len(measured_options) == 1
+
+
+def test_kept_figures_of_another_content_are_measured_again(measured_options: list[list[str]], tmp_path: Path) -> None:
+    table.main(["--folder", str(tmp_path / "first"), "--parts", "demo", "--page"])
+    file = table.KEPT / "demo.json"
+    part = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**part, "content": "another"}), encoding="utf-8")
+    table.main(["--folder", str(tmp_path / "second"), "--parts", "demo"])
+    assert len(measured_options) == 2
 
 
 def test_a_part_without_figures_is_measured_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
