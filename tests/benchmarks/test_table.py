@@ -72,6 +72,7 @@ def test_kept_figures_of_another_content_are_measured_again(measured_options: li
 def test_a_part_without_figures_is_measured_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     codes = iter([1, 0])
     monkeypatch.setattr(table, "PARTS", {"demo": Part("demo")})
+    monkeypatch.setattr(table, "KEPT", tmp_path / "kept")
     monkeypatch.setattr(demo, "main", lambda _: next(codes))
     for expected in (1, 2):
         assert table.main(["--folder", str(tmp_path), "--parts", "demo"]) == expected
