@@ -116,6 +116,8 @@ class Option(StrEnum):
 
 #: The form of a run's id: it is part of paths.
 RUN_ID = re.compile(r"r[0-9a-f]{15}")
+#: Where a server may add links to a report. No value of the data contains this text, because `<` is escaped.
+PLACE_OF_LINKS = "<!-- links of the server -->"
 #: The beginning of a line of progress, wherever in a log it stands.
 PROGRESS_MARK = "[tidemark]"
 

@@ -50,6 +50,11 @@ TIDEMARK: Mapping[str, Setting] = {
         "`windows.key,quality`. A key stands for all keys below it.",
         "none: times, emission and mode",
     ),
+    "TIDEMARK_PAGES_SHOW_SOURCE": Setting(
+        "`yes` lets the pages about rows read and show the columns of source rows, to every reader of the pipeline's "
+        "DAG. With `no` they show times, watermarks, windows, key and source partition.",
+        "`no`",
+    ),
     "TIDEMARK_LEASE_SECONDS": Setting(
         "Seconds for which windows stay reserved for a process that gives no sign of life, from 3 to 3600.", "`60`"
     ),
@@ -162,6 +167,7 @@ _PARTS: Mapping[str, str] = {
     "spark_jobs/runtime/": "set-up, and each start of Spark",
     "spark_jobs/": "commands and jobs",
     "plugins/tidemark_airflow/embedded/": "`make demo`, `make up`",
+    "plugins/tidemark_airflow/inspection/": "pages of Airflow",
     "plugins/": "tasks of Airflow",
     "docker/": "Docker Compose",
 }

@@ -8,17 +8,15 @@ from typing import Any
 
 from spark_jobs.cli import printing
 from spark_jobs.cli.fitting_table import Column, fitting
+from spark_jobs.explain import words
 from spark_jobs.explain.explanations import (
     INVALID,
     LEFT_OUT,
-    UNASSIGNED,
     ExplainedPane,
     ExplainedPartner,
     ExplainedRow,
     ExplainedWindow,
-    LifeStep,
     Meeting,
-    Step,
     WindowLife,
 )
 from spark_jobs.jobs.explain.explain import Explanation, Request
@@ -26,23 +24,6 @@ from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.semantics.rows.instants import END_OF_INPUT
 
-_FATES = {
-    "on_time": "on time",
-    "late": "late, within the allowed lateness",
-    "too_late": "too late: no window took it, late_events has it",
-    UNASSIGNED: "in no window: its event time lies between two windows",
-    INVALID: "invalid",
-    LEFT_OUT: "left out by source.where or source.deduplicate",
-}
-_FATES_OF_INTERVAL = {
-    "on_time": "on time: it could join (rule 90)",
-    "too_late": "too late: it joined nothing, late_events has it (rule 91)",
-}
-_MEETINGS = {
-    Meeting.JOINED: "joined",
-    Meeting.TOO_LATE: "not joined, too late",
-    Meeting.EXPIRED: "not joined, the earlier row had been dropped",
-}
 #: How many rows of the other input are listed.
 _MOST_PARTNERS = 10
 
@@ -78,11 +59,11 @@ def _versions(explained: Explanation) -> str:
 def _row(pipeline: Pipeline, row: ExplainedRow) -> Iterator[str]:
     yield _values(row.row, row.input)
     reason = f" ({row.reason})" if row.reason else ""
-    fates = {**_FATES, **_FATES_OF_INTERVAL} if _joins_by_interval(pipeline) else _FATES
+    fates = words.FATES_OF_INTERVAL if _joins_by_interval(pipeline) else words.FATES
     yield f"  {fates[row.fate]}{reason}"
     yield f"  event time    {_time(row.event_time) or 'none'}"
     if row.arrival_time is not None:
-        place = "" if row.rows_before is None else f"   {_rows(row.rows_before)} arrived before it"
+        place = "" if row.rows_before is None else f"   {words.rows(row.rows_before)} arrived before it"
         yield f"  arrival time  {_time(row.arrival_time)}{place}"
     if row.fate in (INVALID, LEFT_OUT):
         return
@@ -109,10 +90,10 @@ def _partners(partners: Sequence[ExplainedPartner] | None) -> Iterator[str]:
         yield "  the rows within reach are too many to list"
         return
     joined = sum(partner.meeting is Meeting.JOINED for partner in partners)
-    yield f"  joined {joined:,} of {_rows(len(partners))} of the other input within reach"
+    yield f"  joined {joined:,} of {words.rows(len(partners))} of the other input within reach"
     for partner in partners[:_MOST_PARTNERS]:
         at = f", at {_time(partner.paired_at)}" if partner.paired_at else ""
-        yield f"    {_MEETINGS[partner.meeting]} (rule {partner.rule}){at}: {_values(partner.row)}"
+        yield f"    {words.MEETINGS[partner.meeting]} (rule {partner.rule}){at}: {_values(partner.row)}"
     if len(partners) > _MOST_PARTNERS:
         yield f"    the first {_MOST_PARTNERS}; --json returns all"
 
@@ -131,12 +112,8 @@ def _window(window: ExplainedWindow) -> Iterator[str]:
 def _pane(pane: ExplainedPane) -> str:
     at = f", fired at {_time(pane.fired_at)}" if pane.fired_at else ""
     timing = pane.timing.replace("_", " ")
-    rows = _rows(pane.row_count)
+    rows = words.rows(pane.row_count)
     return f"pane {pane.pane_index}: {timing}{at} by watermark {_watermark(pane.watermark)}, {rows}"
-
-
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"
 
 
 def _remedies(pipeline: Pipeline, row: ExplainedRow) -> Iterator[str]:
@@ -164,7 +141,7 @@ def _show_window(life: WindowLife | None) -> None:
     printing.print_line(f"times without a day are of {day} (UTC)")
     columns = [
         Column("at", [_short(step.at, day) for step in life.steps], right=False),
-        Column("event", [_event(step) for step in life.steps], right=False),
+        Column("event", [words.event(step) for step in life.steps], right=False),
         Column("event time", [_short(step.event_time, day) for step in life.steps], right=False),
         Column("watermark", [_watermark(step.watermark, day) for step in life.steps], right=False),
     ]
@@ -175,14 +152,6 @@ def _show_window(life: WindowLife | None) -> None:
         Column("row", [_values(step.row, step.input) if step.row else "" for step in life.steps], rank=2, right=False)
     )
     printing.OUT.print(fitting(columns, printing.OUT.width))
-
-
-def _event(step: LifeStep) -> str:
-    if step.step is Step.ROW:
-        return f"{step.input or 'row'} {str(step.verdict).replace('_', ' ')}"
-    if step.pane is not None:
-        return f"pane {step.pane.pane_index} {step.pane.timing.replace('_', ' ')}, {_rows(step.pane.row_count)}"
-    return "closed"
 
 
 def _values(row: Mapping[str, Any], of_input: str | None = None) -> str:

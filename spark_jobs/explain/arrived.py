@@ -21,6 +21,7 @@ from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.explain.life import ArrivedRow
+from spark_jobs.explain.moments import Emission
 from spark_jobs.explain.streams import Input, Stream, key_column
 from spark_jobs.local_rows import local_rows
 from spark_jobs.replay.joins.inputs import LEFT, ROW, SIDE
@@ -40,14 +41,6 @@ _FROM, _TO, _TS = c.PREFIX + "from_ms", c.PREFIX + "to_ms", c.PREFIX + "chosen_m
 _OWN, _NUMBER, _RANK = c.PREFIX + "own", c.PREFIX + "number", c.PREFIX + "epoch_rank"
 _ISLAND, _OWN_ISLAND, _SIZE = c.PREFIX + "island", c.PREFIX + "own_island", c.PREFIX + "size"
 _OWN_SIDE = c.PREFIX + "own_side"
-
-
-@dataclass(frozen=True)
-class Emission:
-    """An emission: its clock in microseconds, and the watermark from then on; MAX at the end of the input."""
-
-    clock_us: int | None
-    watermark: int
 
 
 @dataclass(frozen=True)

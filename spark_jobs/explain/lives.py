@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 
-from spark_jobs.explain.arrived import Around, Arrived, Emission
+from spark_jobs.explain.arrived import Around, Arrived
 from spark_jobs.explain.explanations import ExplainedPane
 from spark_jobs.explain.life import LifePane, life
+from spark_jobs.explain.moments import LAST_MS, Emission, time_us
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.semantics.rows.instants import END_OF_INPUT, MIN, micros, table_time, table_time_us
-
-# Instants behind the last one of a table are for ever.
-_LAST_MS = micros(END_OF_INPUT) // 1000
+from spark_jobs.semantics.rows.instants import MIN, table_time
 
 
 class Lives:
@@ -32,7 +29,7 @@ class Lives:
 
     def closings(self, thresholds: Iterable[int]) -> Mapping[int, Emission]:
         """Return the emission that reaches each of these watermarks; none for a watermark that is for ever away."""
-        return self._at(ms for ms in thresholds if ms < _LAST_MS)
+        return self._at(ms for ms in thresholds if ms < LAST_MS)
 
     def pane(self, number: int, fired: LifePane) -> ExplainedPane:
         """Return a pane of the life around a chosen row."""
@@ -43,18 +40,3 @@ class Lives:
             emission = self._emissions[fired.fires_ms]
             clock_us, watermark = emission.clock_us, emission.watermark
         return ExplainedPane(pane.index, pane.timing.value, time_us(clock_us), table_time(watermark), len(pane.rows))
-
-
-def closing_time(cleanup_ms: int) -> datetime | None:
-    """Return the watermark that ends a window's state; None if none does that."""
-    return time_ms(cleanup_ms) if cleanup_ms < _LAST_MS else None
-
-
-def time_ms(ms: int | None) -> datetime | None:
-    """Return an instant in milliseconds as a time; None for null and MIN."""
-    return None if ms is None else table_time(ms)
-
-
-def time_us(us: int | None) -> datetime | None:
-    """Return an instant in microseconds as a time; None for null."""
-    return None if us is None else table_time_us(us)

@@ -22,7 +22,8 @@ from spark_jobs.explain.explanations import (
     PartitionWatermark,
 )
 from spark_jobs.explain.life import ArrivedRow, fate_of, least_bound_ms, least_lateness_ms
-from spark_jobs.explain.lives import Lives, closing_time, time_ms, time_us
+from spark_jobs.explain.lives import Lives
+from spark_jobs.explain.moments import closing_time, time_ms, time_us
 from spark_jobs.explain.partners import met
 from spark_jobs.explain.streams import Stream
 from spark_jobs.replay.joins.inputs import LEFT, SIDE

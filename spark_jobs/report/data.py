@@ -198,12 +198,19 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class TooLateWindow:
-    """A window with its too late rows, and the largest distance of such a row behind the watermark."""
+    """A window with its too late rows, and the largest distance of such a row behind the watermark.
+
+    `watermark_ms` is the highest watermark before such a row. `first_ms` and `last_ms` are the arrivals of the first
+    and the last of these rows; None where arrivals have no time.
+    """
 
     window_start_ms: int
     window_end_ms: int
     rows: int
     late_by_ms: int
+    watermark_ms: int | None = None
+    first_ms: int | None = None
+    last_ms: int | None = None
 
 
 @dataclass(frozen=True)

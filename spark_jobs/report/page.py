@@ -14,7 +14,8 @@ import hashlib
 from markupsafe import Markup
 
 from spark_jobs.figures import figures_table
-from spark_jobs.report import headlines, palette, pictures, text
+from spark_jobs.job_protocol import PLACE_OF_LINKS
+from spark_jobs.report import headlines, palette, pictures, short_explanations, text
 from spark_jobs.report.before_and_now import count_changes
 from spark_jobs.report.charts import charts
 from spark_jobs.report.checks import listed
@@ -44,6 +45,7 @@ def render(data: ReportData) -> str:
         conservation=headlines.conservation(data),
         cost=headlines.cost(data),
         pictures=pictures,
+        short_explanations=short_explanations,
         drawn=frozenset(drawn),
         checks=listed(data.checks),
         settings=data.settings[:_SETTINGS],
@@ -58,6 +60,7 @@ def render(data: ReportData) -> str:
         dark=Markup(palette.variables(dark=True)),
         policy=_policy(scripts),
         nothing=text.NOTHING,
+        place_of_links=Markup(PLACE_OF_LINKS),
         scripts=[Markup(script) for script in scripts],
         embedded=embedded(drawn) if drawn else None,
     )

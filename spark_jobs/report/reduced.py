@@ -149,9 +149,19 @@ def by_lateness(marks: DataFrame, bins: Bins) -> DataFrame:
 
 
 def heaviest_windows(late_events: DataFrame) -> DataFrame:
-    """Return the windows with most too late rows: `start_ms, end_ms, rows, late_by_ms`."""
+    """Return the windows with most too late rows: `start_ms, end_ms, rows, late_by_ms`.
+
+    `watermark_ms` is the highest watermark before these rows. `first_ms` and `last_ms` are their first and last
+    arrival, null where arrivals have no time.
+    """
     window = [F.unix_millis("window_start").alias("start_ms"), F.unix_millis("window_end").alias("end_ms")]
-    return _heaviest(late_events.where("window_start is not null"), window, ["start_ms"])
+    arrived = F.unix_millis("arrival_time")
+    more = [
+        F.max(F.unix_millis("watermark")).alias("watermark_ms"),
+        F.min(arrived).alias("first_ms"),
+        F.max(arrived).alias("last_ms"),
+    ]
+    return _heaviest(late_events.where("window_start is not null"), window, ["start_ms"], more)
 
 
 def heaviest_keys(late_events: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -204,8 +214,11 @@ def _late(rows: DataFrame, too_late: Column, arrived: str) -> DataFrame:
     )
 
 
-def _heaviest(late_events: DataFrame, by: Sequence[Column], ties: Sequence[str]) -> DataFrame:
-    counted = late_events.groupBy(*by).agg(F.count("*").alias("rows"), F.max("late_by_ms").alias("late_by_ms"))
+def _heaviest(
+    late_events: DataFrame, by: Sequence[Column], ties: Sequence[str], more: Sequence[Column] = ()
+) -> DataFrame:
+    measures = [F.count("*").alias("rows"), F.max("late_by_ms").alias("late_by_ms"), *more]
+    counted = late_events.groupBy(*by).agg(*measures)
     return counted.orderBy(F.desc("rows"), *ties).limit(HEAVIEST)
 
 

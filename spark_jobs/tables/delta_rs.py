@@ -19,7 +19,7 @@ from urllib.parse import unquote
 
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.objects import HASTY, storage_options
+from spark_jobs.tables.objects import HASTY, PATIENT, Patience, storage_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -110,17 +110,17 @@ def data_files(path: str, version: int) -> list[str]:
     return [unquote(name) for name in actions["path"].to_pylist()]
 
 
-def opened(path: str, version: int) -> DeltaTable:
+def opened(path: str, version: int, patience: Patience = PATIENT) -> DeltaTable:
     """Return a table at `version`. Raises the error of delta-rs."""
     from deltalake import DeltaTable
 
-    return DeltaTable(path, version=version, storage_options=storage_options(path))
+    return DeltaTable(path, version=version, storage_options=storage_options(path, patience))
 
 
-def at_version(path: str, version: int) -> Table:
+def at_version(path: str, version: int, patience: Patience = PATIENT) -> Table:
     """Return a table at `version`. Raises LakeError."""
     try:
-        return Table(opened(path, version))
+        return Table(opened(path, version, patience))
     except Exception as problem:
         raise LakeError(f"{path} cannot be read at version {version}: {one_line(problem)}") from problem
 

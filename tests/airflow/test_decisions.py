@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -116,7 +118,7 @@ def test_what_was_blocked_is_published_by_a_form_without_computing_it_again(
         links = airflow.get(f"dags/tidemark_blocked/dagRuns/{run}/taskInstances/{task}/links")["extra_links"]
         assert links["Data quality"] == "/tidemark/quality/tidemark_blocked"
     (plugin,) = (candidate for candidate in airflow.get("plugins")["plugins"] if candidate["name"] == "tidemark")
-    assert [view["destination"] for view in plugin["external_views"]] == ["nav", "dag", "dag_run"]
+    assert [view["destination"] for view in plugin["external_views"]] == ["nav", "dag", "dag", "dag_run"]
     form = {"pipeline": "blocked", "run": blocked.run_id, "because": "the outage of May"}
     assert airflow.trigger(ACCEPT, {**form, "because": " "}).status_code == httpx.codes.BAD_REQUEST
     assert airflow.trigger(ACCEPT, form, user="viewer").status_code == httpx.codes.FORBIDDEN
@@ -128,6 +130,16 @@ def test_what_was_blocked_is_published_by_a_form_without_computing_it_again(
     (published_run,) = ledger.published(spark, lake)
     assert (published_run.run_id, published_run.accepted) == (blocked.run_id, "admin: the outage of May")
     assert [step.step for step in published_run.steps].count("replay") == 1
+    rows = f"/tidemark/rows/tidemark_blocked/runs/{published_run.run_id}"
+    with airflow.client("viewer") as viewer:
+        late = viewer.get(rows).text
+        explained = viewer.get(unescape(re.findall(r'href="([^"]+/row\?[^"]+)"', late)[0])).text
+        report = viewer.get(f"/tidemark/reports/tidemark_blocked/{published_run.run_id}").text
+    assert "too late" in late
+    assert "It would have counted with" in explained
+    assert f'href="{rows}"' in report
+    with airflow.client(None) as nobody:
+        assert nobody.get(rows).status_code == httpx.codes.UNAUTHORIZED
 
 
 def test_a_late_file_leads_to_a_repair_of_its_window_alone(

@@ -258,17 +258,23 @@ def test_links_stay_under_the_path_of_this_airflow(
     assert 'href="/airflow/tidemark/quality/tidemark_sales"' in page
     assert 'href="/airflow/dags/tidemark_sales"' in page
     assert 'src="/airflow/tidemark/quality/static/frame-' in page
-    views = {view["destination"]: view["href"] for view in TidemarkPlugin().external_views}
-    assert views == {
-        "nav": "/airflow/tidemark/quality/",
-        "dag": "/airflow/tidemark/quality/{DAG_ID}",
-        "dag_run": "/airflow/tidemark/quality/{DAG_ID}/dag_runs/{RUN_ID}",
-    }
+    assert [(view["destination"], view["href"]) for view in TidemarkPlugin().external_views] == [
+        ("nav", "/airflow/tidemark/quality/"),
+        ("dag", "/airflow/tidemark/quality/{DAG_ID}"),
+        ("dag", "/airflow/tidemark/rows/{DAG_ID}"),
+        ("dag_run", "/airflow/tidemark/quality/{DAG_ID}/dag_runs/{RUN_ID}"),
+    ]
 
 
 def test_the_navigation_has_a_short_name_and_a_picture() -> None:
-    names = {view["destination"]: view["name"] for view in TidemarkPlugin().external_views}
-    assert names == {"nav": "Quality", "dag": "Data quality", "dag_run": "Data quality"}
+    names = [(view["destination"], view["name"]) for view in TidemarkPlugin().external_views]
+    assert names == [
+        ("nav", "Quality"),
+        ("dag", "Data quality"),
+        ("dag", "Late rows"),
+        ("dag_run", "Data quality"),
+    ]
+    assert len({view["url_route"] for view in TidemarkPlugin().external_views}) == len(names)
     for view in TidemarkPlugin().external_views:
         for icon in (view["icon"], view["icon_dark_mode"]):
             assert unquote(icon).startswith("data:image/svg+xml,<svg")

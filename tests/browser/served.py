@@ -84,7 +84,8 @@ def served(lake: Path) -> Iterator[str]:
     """Serve the pages; yield the address."""
     from airflow.api_fastapi.core_api.security import get_user
 
-    from tidemark_airflow.jobs.links import QUALITY
+    from tidemark_airflow.inspection.routes import app as rows
+    from tidemark_airflow.jobs.links import QUALITY, ROWS
     from tidemark_airflow.quality import access, airflow_metadata, routes
     from tidemark_airflow.quality.airflow_metadata import DagRunState, Made
 
@@ -104,9 +105,10 @@ def served(lake: Path) -> Iterator[str]:
             get_user,
             *(get_args(annotation)[1].dependency for annotation in (routes.MayRead, routes.MayReadRun)),
         ]
-        patch.setattr(routes.app, "dependency_overrides", dict.fromkeys(dependencies, _anybody))
         root = FastAPI()
-        root.mount(QUALITY, routes.app)
+        for prefix, app in ((QUALITY, routes.app), (ROWS, rows)):
+            patch.setattr(app, "dependency_overrides", dict.fromkeys(dependencies, _anybody))
+            root.mount(prefix, app)
         root.get("/framed")(lambda: HTMLResponse(_FRAME.format(f"{QUALITY}/")))
         root.get("/dags/{dag}")(lambda dag: HTMLResponse(f"<h1>{dag}</h1>"))
         server = uvicorn.Server(uvicorn.Config(root, port=free_port(), log_level="warning", lifespan="off"))

@@ -25,11 +25,12 @@ _RUNS = (
     "!spark_jobs/cli/**",
     "!spark_jobs/explain/**",
     "!spark_jobs/flights/**",
+    "!spark_jobs/inspection/**",
     "!spark_jobs/jobs/explain/**",
     "!spark_jobs/jobs/late/**",
     "expectations/**",
 )
-_AIRFLOW = ("plugins/**", "dags/**")
+_AIRFLOW = ("plugins/**", "dags/**", "spark_jobs/explain/**", "spark_jobs/inspection/**")
 #: What tests share.
 _SUPPORT = (
     "tests/support/**",
@@ -59,7 +60,7 @@ _COMPARISONS = (
     "tests/replay/watermark/test_union.py",
     "tests/replay/windows/test_local_windows.py",
 )
-_EXPLANATIONS = ("tests/explain/test_*.py",)
+_EXPLANATIONS = ("tests/explain/test_*.py", "tests/inspection/test_replayed_explanations.py")
 _DRAWINGS = ("tests/worked/test_*.py",)
 _CORRUPTIONS = ("tests/expectations/**/test_*.py", "!tests/expectations/suites/test_panes.py")
 _CATALOGUE = ("tests/expectations/corruptions/**",)
@@ -197,7 +198,11 @@ PROOFS = (
         depends=(
             *(_SAMPLING, *_LOCKED, *_RULES, *_SUPPORT, *_VECTORS),
             "spark_jobs/explain/**",
+            "spark_jobs/inspection/**",
+            "spark_jobs/job_protocol.py",
+            "spark_jobs/tables/**",
             "tests/explain/**",
+            *_EXPLANATIONS,
         ),
         case_s=12,
     ),
@@ -267,7 +272,7 @@ PROOFS = (
     ),
     Proof(
         "browser",
-        "The report and the pages of data quality work in a browser: wide and narrow, light and dark, by keyboard.",
+        "The report and Airflow's pages work in a browser: wide and narrow, light and dark, by keyboard.",
         "A page can be correct as text and unusable on a screen.",
         tests=("tests/browser/test_*.py", "!tests/browser/test_airflow.py"),
         depends=(

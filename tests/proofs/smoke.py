@@ -19,6 +19,7 @@ SMOKE: dict[str, tuple[str, ...]] = {
     "spark_jobs/pipeline": ("tests/pipeline/test_pipeline_file.py", "tests/pipeline/test_unknown_keys.py"),
     "spark_jobs/cases": ("tests/cases/test_cells.py", "tests/cases/test_running.py"),
     "spark_jobs/explain": ("tests/explain/test_life.py",),
+    "spark_jobs/inspection": ("tests/inspection/test_bounded_source.py", "tests/inspection/test_missed_page.py"),
     "spark_jobs/tables": (
         "tests/tables/test_staging.py",
         "tests/jobs/runs/test_whole_runs.py::test_staged_rows_are_not_visible",

@@ -129,7 +129,9 @@ def eventful() -> ReportData:
             CheckResult("panes", "windows are aligned", True, "4 windows", 0),
             CheckResult("run", "rows are conserved", False, "19 of 20", 1, ('{"key": {"carrier": "AA"}}',)),
         ),
-        too_late_windows=(TooLateWindow(START, START + HOUR, 2, 4 * HOUR),),
+        too_late_windows=(
+            TooLateWindow(START, START + HOUR, 2, 4 * HOUR, START + 4 * HOUR, START + 12 * HOUR, START + 13 * HOUR),
+        ),
         late_rows=(
             LateRow(("UA",), START, START + 12 * HOUR, START + HOUR, START + 4 * HOUR),
             LateRow((None,), START + HOUR, None, None, START + 4 * HOUR),

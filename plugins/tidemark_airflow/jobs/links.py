@@ -1,4 +1,4 @@
-"""The links from a task to pages that Airflow itself serves behind its login: the report of its run, data quality."""
+"""The links from a task to pages that Airflow itself serves behind its login: report, data quality, late rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from airflow.sdk import BaseOperator
     from airflow.sdk.types import TaskInstanceKey
 
-PREFIX, QUALITY = "/tidemark/reports", "/tidemark/quality"
+PREFIX, QUALITY, ROWS = "/tidemark/reports", "/tidemark/quality", "/tidemark/rows"
 
 _DAG = re.compile(r"tidemark_(?P<pipeline>[a-z][a-z0-9_]*)(\.repair)?")
 
@@ -42,6 +42,18 @@ class QualityLink(BaseOperatorLink):
         result = _result(operator)
         pipeline = (result.pipeline if result is not None else "") or pipeline_of(ti_key.dag_id)
         return quality_page(pipeline) if pipeline else ""
+
+
+class LateRowsLink(BaseOperatorLink):
+    """Shown on a task that has published. Airflow calls it once, in the process that ran the task."""
+
+    name = "Late rows"
+
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
+        """Return the page of the late rows of the task's run, empty before the run is published."""
+        result = _result(operator)
+        is_published = result is not None and result.pipeline and result.run_id and result.versions
+        return late_rows_page(result.pipeline, result.run_id) if result is not None and is_published else ""
 
 
 def _result(operator: BaseOperator) -> StepResult | None:
@@ -77,6 +89,12 @@ def data_docs_of(pipeline: str, run_id: str) -> str:
 def quality_page(pipeline: str) -> str:
     """Return the address of the page about the runs of a pipeline."""
     return f"{base_path()}{QUALITY}/{quote(dag_id(pipeline))}"
+
+
+def late_rows_page(pipeline: str, run_id: str = "") -> str:
+    """Return the address of the page about the late rows of a run, by default of the run published last."""
+    page = f"{base_path()}{ROWS}/{quote(dag_id(pipeline), safe='')}"
+    return f"{page}/runs/{quote(run_id, safe='')}" if run_id else page
 
 
 def base_path() -> str:

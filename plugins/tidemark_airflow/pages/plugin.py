@@ -1,4 +1,4 @@
-"""The plugin that adds pages to Airflow, behind its login: data quality, and the report of a run."""
+"""The plugin that adds pages to Airflow, behind its login: data quality, late rows, and the report of a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from airflow.plugins_manager import AirflowPlugin
 
-from tidemark_airflow.jobs.links import PREFIX, QUALITY, base_path
+from tidemark_airflow.jobs.links import PREFIX, QUALITY, ROWS, base_path
 
 
 class TidemarkPlugin(AirflowPlugin):
@@ -18,12 +18,14 @@ class TidemarkPlugin(AirflowPlugin):
     @property
     def fastapi_apps(self) -> list[dict[str, Any]]:  # type: ignore[override]  # read only, and only once
         """The pages; their modules are imported when Airflow reads this property."""
+        from tidemark_airflow.inspection.routes import app as rows
         from tidemark_airflow.pages.reports import app as reports
         from tidemark_airflow.quality.routes import app as quality
 
         return [
             {"app": reports, "name": "Tidemark reports", "url_prefix": PREFIX},
             {"app": quality, "name": "Tidemark data quality", "url_prefix": QUALITY},
+            {"app": rows, "name": "Tidemark rows", "url_prefix": ROWS},
         ]
 
     @property
@@ -35,12 +37,16 @@ class TidemarkPlugin(AirflowPlugin):
 
     @property
     def external_views(self) -> list[dict[str, Any]]:  # type: ignore[override]  # see above
-        """Data quality in the navigation, on each DAG, and on each run of one; Airflow fills in what is in braces."""
+        """Data quality in the navigation, on each DAG and each of its runs; late rows on each DAG.
+
+        Airflow fills in the ids in braces.
+        """
         pages = f"{base_path()}{QUALITY}"
         return [
             # The navigation cuts a longer name.
             _view("Quality", "nav", "data-quality", f"{pages}/"),
             _view("Data quality", "dag", "data-quality-of-dag", f"{pages}/{{DAG_ID}}"),
+            _view("Late rows", "dag", "late-rows-of-dag", f"{base_path()}{ROWS}/{{DAG_ID}}"),
             _view("Data quality", "dag_run", "data-quality-of-run", f"{pages}/{{DAG_ID}}/dag_runs/{{RUN_ID}}"),
         ]
 

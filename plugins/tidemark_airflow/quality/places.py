@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from tidemark_airflow.jobs.links import QUALITY, base_path, dag_id, data_docs_of, quality_page, report_of
+from tidemark_airflow.jobs.links import (
+    QUALITY,
+    base_path,
+    dag_id,
+    data_docs_of,
+    late_rows_page,
+    quality_page,
+    report_of,
+)
 
 
 def overview(page: int = 1) -> str:
@@ -30,6 +38,11 @@ def report(name: str, run_id: str) -> str:
 def data_docs(name: str, run_id: str) -> str:
     """Great Expectations' page about a run."""
     return data_docs_of(name, run_id)
+
+
+def late_rows(name: str, run_id: str = "") -> str:
+    """Return the late rows of a published run, by default of the run published last."""
+    return late_rows_page(name, run_id)
 
 
 def dag(name: str) -> str:

@@ -8,8 +8,6 @@ Law: no page without a user, and nothing of a pipeline unless the user may read 
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable
 from typing import Annotated
 
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
@@ -19,6 +17,7 @@ from fastapi.responses import HTMLResponse
 
 from tidemark_airflow.jobs.links import dag_id as dag_of
 from tidemark_airflow.jobs.links import pipeline_of
+from tidemark_airflow.quality.responses import html
 
 app = FastAPI(title="Tidemark data quality", docs_url=None, redoc_url=None, openapi_url=None)
 
@@ -40,7 +39,7 @@ def overview(user: GetUserDep, page: Page = 1) -> HTMLResponse:
     some = names[part.cut(reading.PIPELINES)]
     rows = reading.rows(some, airflow_metadata.newest_runs([dag_of(name) for name in some]))
     broken = airflow_metadata.broken_files() if access.may_see_import_errors(user) else []
-    return _html(lambda nonce: pages.overview(rows, part, nonce, pipelines=len(names), broken=broken))
+    return html(lambda nonce: pages.overview(rows, part, nonce, pipelines=len(names), broken=broken))
 
 
 @app.get("/static/{file}")
@@ -63,14 +62,14 @@ def pipeline(dag_id: str, user: GetUserDep, _: MayRead, page: Page = 1) -> HTMLR
     name = pipeline_of(dag_id)
     if name is None:
         words = f"The DAG {dag_id} does not run one pipeline. The overview lists all pipelines that you may see."
-        return _html(lambda nonce: pages.message("No pipeline", words, nonce))
-    _require(user, name, dag_id)
+        return html(lambda nonce: pages.message("No pipeline", words, nonce))
+    require_access(user, name, dag_id)
     runs = reading.pipeline(name, page)
     dag_run = airflow_metadata.newest_runs([dag_of(name)]).get(dag_of(name))
     if runs.problem:
         problem = runs.problem
-        return _html(lambda nonce: pages.message(name, problem, nonce))
-    return _html(lambda nonce: pages.pipeline(name, runs.history, runs.views, runs.part, nonce, dag_run))
+        return html(lambda nonce: pages.message(name, problem, nonce))
+    return html(lambda nonce: pages.pipeline(name, runs.history, runs.views, runs.part, nonce, dag_run))
 
 
 @app.get("/{dag_id}/runs/{run_id}")
@@ -81,14 +80,14 @@ def run(dag_id: str, run_id: str, user: GetUserDep, _: MayRead) -> HTMLResponse:
     name = pipeline_of(dag_id)
     if name is None:
         raise HTTPException(404, f"the DAG '{dag_id}' does not run one pipeline")
-    _require(user, name, dag_id)
+    require_access(user, name, dag_id)
     content = reading.run(name, run_id)
     if content is None:
         raise HTTPException(404, f"the ledger of {name} has no run '{run_id}'")
     if isinstance(content, str):
         words = content
-        return _html(lambda nonce: pages.message(name, words, nonce))
-    return _html(lambda nonce: pages.run(name, content, nonce))
+        return html(lambda nonce: pages.message(name, words, nonce))
+    return html(lambda nonce: pages.run(name, content, nonce))
 
 
 @app.get("/{dag_id}/dag_runs/{dag_run_id}")
@@ -104,28 +103,12 @@ def dag_run(dag_id: str, dag_run_id: str, user: GetUserDep, _: MayReadRun) -> HT
     runs, problems = reading.of_dag_run([run for run in named_runs if may_see[run.pipeline]])
     if not all(may_see.values()):
         problems = [*problems, "It has worked for a pipeline whose DAG you may not read."]
-    return _html(lambda nonce: pages.dag_run(dag_id, state, runs, nonce, problems))
+    return html(lambda nonce: pages.dag_run(dag_id, state, runs, nonce, problems))
 
 
-def _require(user: GetUserDep, pipeline: str, dag_id: str) -> None:
-    """Check the access to the pipeline's DAG too, if the page was reached by another DAG."""
+def require_access(user: GetUserDep, pipeline: str, dag_id: str) -> None:
+    """Raise HTTPException unless the user may read the pipeline's DAG too, if another DAG leads to the page."""
     from tidemark_airflow.quality import access
 
     if dag_id != dag_of(pipeline) and not access.may_see(user, pipeline):
         raise HTTPException(403, "Forbidden")
-
-
-def _html(render: Callable[[str], str]) -> HTMLResponse:
-    nonce = secrets.token_urlsafe(18)
-    policy = (
-        # Bokeh sets styles inline, and its icons are data.
-        f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
-    )
-    headers = {
-        "Cache-Control": "no-store",
-        "Content-Security-Policy": policy,
-        "Referrer-Policy": "same-origin",
-        "X-Content-Type-Options": "nosniff",
-    }
-    return HTMLResponse(render(nonce), headers=headers)

@@ -38,7 +38,7 @@ from spark_jobs.runtime import (
 )
 from spark_jobs.tables import exchange
 from spark_jobs.tables.source_size import has_few_rows
-from tidemark_airflow.jobs.links import QualityLink, ReportLink, report_address
+from tidemark_airflow.jobs.links import LateRowsLink, QualityLink, ReportLink, report_address
 from tidemark_airflow.jobs.outcome import Outcome
 from tidemark_airflow.jobs.pool import pool
 from tidemark_airflow.jobs.task_ids import COUNTS, FAILURE, FIGURES, RUN_ID
@@ -60,7 +60,7 @@ class SparkJobOperator(SparkSubmitOperator):
     """
 
     template_fields: Sequence[str] = ("application", "arguments")
-    operator_extra_links = (ReportLink(), QualityLink())
+    operator_extra_links = (ReportLink(), QualityLink(), LateRowsLink())
     ui_color = "#d7e8ee"
 
     # The context of this attempt, as soon as it has begun.

@@ -34,6 +34,7 @@ from spark_jobs.tables.effective_runs import effective_runs
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run
+from spark_jobs.tables.run_pipeline import pipeline_for_run
 from spark_jobs.tables.source_tables import tables_of
 
 _STEP = "explain"
@@ -102,7 +103,7 @@ def read(spark: SparkSession, pipeline: Pipeline, lake: Lake, progress: Progress
     run = _run(ledger.published(spark, lake), run_id)
     if run is not None:
         versions = dict(run.pinned)
-        pipeline = arrival_slices.pipeline_for_run(pipeline, run)
+        pipeline = pipeline_for_run(pipeline, run)
     tables = tables_of(pipeline)
     progress(_STEP, "reading " + ", ".join(f"version {versions[name]} of {table}" for name, table in tables.items()))
     try:

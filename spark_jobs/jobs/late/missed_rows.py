@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from spark_jobs.error_codes import ErrorCode
+from spark_jobs.inspection import lateness_ranges
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import INVALID_EVENTS, LATE_EVENTS
@@ -28,20 +29,9 @@ from spark_jobs.tables.run import Run
 
 #: The groups that are no columns of the table.
 PARTITION, KEY, WINDOW, LATENESS, HOUR, DAY = "partition", "key", "window", "lateness", "hour", "day"
-_MINUTE_MS = 60_000
-# Ranges of lateness, each with its end.
-_RANGES = (
-    ("below 1 second", 1_000),
-    ("below 1 minute", _MINUTE_MS),
-    ("below 10 minutes", 10 * _MINUTE_MS),
-    ("below 1 hour", 60 * _MINUTE_MS),
-    ("below 1 day", 24 * 60 * _MINUTE_MS),
-)
-_LONGEST_RANGE = "1 day or more"
 #: How the engine begins an error that is not the query's.
 _OUTSIDE = "External error"
 _IN_ORDER = "__tm_lateness_in_order"
-_NEEDED = 'CAST("watermark" AS BIGINT) / 1000 - CAST("window_end" AS BIGINT) / 1000 + 2'
 
 
 @dataclass(frozen=True)
@@ -124,8 +114,8 @@ def _measures(table: Table) -> list[str]:
     measures = ["median(late_by_ms) AS late_by_median_ms", "max(late_by_ms) AS late_by_max_ms"]
     if "window_end" in table.columns:
         measures.append("count(DISTINCT window_start) AS windows")
-        measures.append(f"array_agg({_NEEDED} ORDER BY {_NEEDED}) AS {_IN_ORDER}")
-        measures.append(f"max({_NEEDED}) AS lateness_for_all_ms")
+        measures.append(f"array_agg({lateness_ranges.NEEDED} ORDER BY {lateness_ranges.NEEDED}) AS {_IN_ORDER}")
+        measures.append(f"max({lateness_ranges.NEEDED}) AS lateness_for_all_ms")
     return measures
 
 
@@ -142,8 +132,7 @@ def _expressions(by: str, pipeline: Pipeline, table: Table) -> list[tuple[str, s
         return [(name, _quoted(name)) for name in _present(by, ("window_start", "window_end"), table)]
     if by == LATENESS:
         _present(by, ("late_by_ms",), table)
-        cases = " ".join(f"WHEN late_by_ms < {end} THEN '{label}'" for label, end in _RANGES)
-        return [("late_by", f"CASE {cases} ELSE '{_LONGEST_RANGE}' END")]
+        return [("late_by", lateness_ranges.label_sql())]
     if by in (HOUR, DAY):
         (time,) = _present(by, ("arrival_time",), table)
         return [(by, f"date_trunc('{by}', {_quoted(time)})")]

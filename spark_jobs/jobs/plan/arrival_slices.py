@@ -6,7 +6,6 @@ moment of the clock, not at its last row: emissions until that moment happen, an
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import reduce
 
@@ -18,7 +17,7 @@ from pyspark.sql import types as T
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import Option
 from spark_jobs.jobs.errors import InputError, StaleError
-from spark_jobs.pipeline.model import EndOfInput, LateData, Order, Pipeline, TimeField
+from spark_jobs.pipeline.model import Order, Pipeline, TimeField
 from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.replay.continuation import resume
 from spark_jobs.replay.continuation.resume import Resumption
@@ -29,7 +28,7 @@ from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger, source
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.ledger import ARRIVALS, PARTS, REPAIR, Run
+from spark_jobs.tables.ledger import ARRIVALS, PARTS, Run
 from spark_jobs.tables.published import read_as_of
 
 _CUT = (Order.ARRIVAL, Order.COMMIT)
@@ -54,18 +53,6 @@ def require_slices(pipeline: Pipeline, arrived_to: datetime) -> None:
             f"{option}: lies in the future, and rows may still arrive before it. Give a past moment",
             code=ErrorCode.ARRIVED_TO_REFUSED,
         )
-
-
-def pipeline_for_run(pipeline: Pipeline, run: Run) -> Pipeline:
-    """Return the pipeline with the settings that the run changes.
-
-    The input of an arrival slice has not ended. A repair accepts all late rows of its windows.
-    """
-    if run.kind == REPAIR:
-        pipeline = replace(pipeline, windows=replace(pipeline.windows, late_data=LateData.UPDATE))
-    if run.arrived_to is None:
-        return pipeline
-    return replace(pipeline, replay=replace(pipeline.replay, end_of_input=EndOfInput.KEEP_OPEN))
 
 
 def until_us(run: Run) -> int | None:

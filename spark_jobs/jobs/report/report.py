@@ -257,7 +257,10 @@ def _late_rows(late_events: DataFrame, pipeline: Pipeline) -> tuple[d.LateRow, .
 
 def _too_late_windows(late_events: DataFrame) -> tuple[d.TooLateWindow, ...]:
     rows = reduced.heaviest_windows(late_events).collect()
-    return tuple(d.TooLateWindow(row.start_ms, row.end_ms, row.rows, row.late_by_ms) for row in rows)
+    return tuple(
+        d.TooLateWindow(row.start_ms, row.end_ms, row.rows, row.late_by_ms, row.watermark_ms, row.first_ms, row.last_ms)
+        for row in rows
+    )
 
 
 def _too_late_keys(late_events: DataFrame, pipeline: Pipeline) -> tuple[d.TooLateKey, ...]:

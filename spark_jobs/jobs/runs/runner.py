@@ -18,7 +18,6 @@ from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import AFTER_PLAN, Option, RunState, StepName, StepResult, StepState
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.jobs.plan import delta_rs_tables
-from spark_jobs.jobs.plan.arrival_slices import pipeline_for_run
 from spark_jobs.jobs.plan.check import fits
 from spark_jobs.jobs.plan.plan import Plan, covers, plan
 from spark_jobs.jobs.plan.spark_tables import SparkTables
@@ -41,6 +40,7 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.leases import LeaseLostError, Tenure
 from spark_jobs.tables.ledger import Run
+from spark_jobs.tables.run_pipeline import pipeline_for_run
 
 
 class Runner:

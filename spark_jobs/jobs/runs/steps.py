@@ -39,7 +39,7 @@ from spark_jobs.tables.ledger import Run, Step
 class StepContext:
     """The planned run that a step is taken of, and what it works with.
 
-    `pipeline` is the pipeline as the run takes it (`arrival_slices.pipeline_for_run`). `slices` is how many stretches
+    `pipeline` is the pipeline as the run takes it (`tables.run_pipeline`). `slices` is how many stretches
     of windows are written one after the other. `began_at` is when the step began. `tenure` is the lease of the run's
     windows, None for a step that needs none.
     """

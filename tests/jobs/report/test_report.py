@@ -146,7 +146,7 @@ def test_completeness_is_empty_if_results_do_not_hold_all_rows(spark: SparkSessi
 
 
 def test_windows_and_keys_are_listed_by_their_too_late_rows(drawn: ReportData) -> None:
-    assert drawn.too_late_windows == (TooLateWindow(ms(0), ms(10), 2, 13_000),)
+    assert drawn.too_late_windows == (TooLateWindow(ms(0), ms(10), 2, 13_000, ms(19), ms(20), ms(21)),)
     assert drawn.too_late_keys == (TooLateKey((None,), 1, 11_000), TooLateKey(("BB",), 1, 13_000))
 
 

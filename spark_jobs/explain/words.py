@@ -1,0 +1,43 @@
+"""The words of verdicts, for the terminal and for pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from spark_jobs.explain.explanations import INVALID, LEFT_OUT, UNASSIGNED, LifeStep, Meeting, Step
+
+#: The words of a fate.
+FATES: Mapping[str, str] = {
+    "on_time": "on time",
+    "late": "late, within the allowed lateness",
+    "too_late": "too late: no window took it, late_events has it",
+    UNASSIGNED: "in no window: its event time lies between two windows",
+    INVALID: "invalid",
+    LEFT_OUT: "left out by source.where or source.deduplicate",
+}
+#: The words of a fate in a join by interval.
+FATES_OF_INTERVAL: Mapping[str, str] = {
+    **FATES,
+    "on_time": "on time: it could join (rule 90)",
+    "too_late": "too late: it joined nothing, late_events has it (rule 91)",
+}
+#: The words of a meeting of two rows in a join by interval.
+MEETINGS: Mapping[str, str] = {
+    Meeting.JOINED: "joined",
+    Meeting.TOO_LATE: "not joined, too late",
+    Meeting.EXPIRED: "not joined, the earlier row had been dropped",
+}
+
+
+def rows(count: int) -> str:
+    """Return a number of rows: `1 row`, `1,200 rows`."""
+    return "1 row" if count == 1 else f"{count:,} rows"
+
+
+def event(step: LifeStep) -> str:
+    """Return what happened in a step of a window."""
+    if step.step is Step.ROW:
+        return f"{step.input or 'row'} {str(step.verdict).replace('_', ' ')}"
+    if step.pane is not None:
+        return f"pane {step.pane.pane_index} {step.pane.timing.replace('_', ' ')}, {rows(step.pane.row_count)}"
+    return "closed"

@@ -1,0 +1,20 @@
+"""The pipeline of a run: the pipeline file with the settings that the kind of the run changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from spark_jobs.pipeline.model import EndOfInput, LateData, Pipeline
+from spark_jobs.tables.run import REPAIR, Run
+
+
+def pipeline_for_run(pipeline: Pipeline, run: Run) -> Pipeline:
+    """Return the pipeline with the settings that the run changes.
+
+    The input of an arrival slice has not ended. A repair accepts all late rows of its windows.
+    """
+    if run.kind == REPAIR:
+        pipeline = replace(pipeline, windows=replace(pipeline.windows, late_data=LateData.UPDATE))
+    if run.arrived_to is None:
+        return pipeline
+    return replace(pipeline, replay=replace(pipeline.replay, end_of_input=EndOfInput.KEEP_OPEN))
