@@ -16,7 +16,7 @@ from expectations.errors import AuditError
 from expectations.staged_tables import WINDOW, StagedTables
 from spark_jobs.pipeline.joining import joining
 from spark_jobs.pipeline.model import Join, Order
-from spark_jobs.pipeline.published_tables import BY_NAME, JOIN_TABLES, PAIRS, Part, Table, When
+from spark_jobs.pipeline.published_tables import BY_NAME, JOIN_TABLES, PAIRS, Part, Table, conditions_of
 from spark_jobs.replay.rows import event_time
 
 FIRING = ("pane_index", "timing", "watermark")
@@ -40,15 +40,15 @@ class StagedJoin(StagedTables):
     def pairs(self) -> DataFrame:
         """Every pair of rows.
 
-        - interval join: `event_time`, `fired_at`;
+        - interval join and as-of join: `event_time`, `fired_at`;
         - window join: `window_start, window_end, pane_index, timing, watermark, key, fired_at`;
         - for the first row: `first_ms` (event time), `first_us` (arrival time, or event time), `first_key`;
-        - for the second row: `second_ms`, `second_us`, `second_key`;
+        - for the second row: `second_ms`, `second_us`, `second_key`; times are null without a second row;
         - if one source is split: `first_is_second` and `second_is_second`, the value of `join.second_when`.
         """
         rows = self.tables[PAIRS.name].select(
             *(F.col(f"`{name}`").alias(_PREFIX + name) for name in self._own_columns(PAIRS)),
-            *([] if self._join.by_interval else [_key(self._join.key[0]).alias(_PREFIX + "key")]),
+            *([_key(self._join.key[0]).alias(_PREFIX + "key")] if self._join.by_window else []),
             *(F.col(f"`{name}`").alias(_PREFIX + side) for name, side in zip(self.names, SIDES, strict=True)),
         )
         for number, side in enumerate(SIDES):
@@ -79,9 +79,9 @@ class StagedJoin(StagedTables):
         }
 
     def _own_columns(self, table: Table) -> tuple[str, ...]:
-        """Return the columns that invariants use, without the rows of the inputs. An interval join has no windows."""
-        when = {When.ALWAYS, When.JOIN, When.INTERVAL_JOIN if self._join.by_interval else When.WINDOW_JOIN}
-        unused = {"run_id", *(WINDOW if self._join.by_interval else ())}
+        """Return the columns that invariants use, without the rows of the inputs. Only a window join has windows."""
+        when = conditions_of(self._join)
+        unused = {"run_id", *(() if self._join.by_window else WINDOW)}
         return tuple(column.name for column in table.own_columns if column.when in when and column.name not in unused)
 
     @property

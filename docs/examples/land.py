@@ -17,13 +17,15 @@ from pyarrow import csv
 
 _TIME, _NUMBER, _REAL, _TEXT = pa.timestamp("us", "UTC"), pa.int64(), pa.float64(), pa.string()
 TYPES: Mapping[str, Any] = {
-    **dict.fromkeys(("clicked_at", "happened_at", "ordered_at", "paid_at", "searched_at", "bought_at"), _TIME),
+    **dict.fromkeys(
+        ("clicked_at", "happened_at", "ordered_at", "paid_at", "searched_at", "bought_at", "valid_from"), _TIME
+    ),
     **dict.fromkeys(("stored_at",), _TIME),
     # Milliseconds since 1970, as the feed of earthquakes has them.
     **dict.fromkeys(("time", "updated"), _NUMBER),
     **dict.fromkeys(("click_id", "order_id", "app_offset"), _NUMBER),
-    **dict.fromkeys(("mag",), _REAL),
-    **dict.fromkeys(("page", "app", "kind", "buyer", "id", "region"), _TEXT),
+    **dict.fromkeys(("mag", "rate"), _REAL),
+    **dict.fromkeys(("page", "app", "kind", "buyer", "id", "region", "currency"), _TEXT),
 }
 
 

@@ -62,7 +62,27 @@ def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
             observed=f"coalesce({differing}, 'all equal')",
         ),
     )
-    return (*always, *ratios.invariants(pipeline.quality, _ratios(names)))
+    as_of = (_emitted(pipeline),) if pipeline.join.is_as_of else ()
+    return (*always, *as_of, *ratios.invariants(pipeline.quality, _ratios(names)))
+
+
+def _emitted(pipeline: Pipeline) -> Invariant:
+    """Return the invariant that an as-of join emits each first row once, or once at the most."""
+    name = "" if pipeline.join is None else pipeline.join.names[0]
+    rows = f"(on_time_of_{name} + too_late_of_{name})"
+    if pipeline.join is not None and pipeline.join.keeps_unmatched and pipeline.replay.closes:
+        return Invariant(
+            "each_first_row_is_in_one_pair",
+            f"Pairs = rows of {name} on time + late rows of {name}.",
+            f"pairs = {rows}",
+            observed=f"concat(pairs, ' pairs of ', {rows}, ' rows')",
+        )
+    return Invariant(
+        "each_first_row_is_in_one_pair_at_the_most",
+        f"Pairs are no more than rows of {name} on time and late rows of {name}.",
+        f"pairs <= {rows}",
+        observed=f"concat(pairs, ' pairs of ', {rows}, ' rows')",
+    )
 
 
 def _accounted(name: str, pipeline: Pipeline) -> Invariant:

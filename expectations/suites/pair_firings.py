@@ -40,7 +40,7 @@ def rows(staged: StagedJoin) -> DataFrame:
 
 def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
     """Return the invariants of the firings of a window join; none for other pipelines."""
-    if pipeline.join is None or pipeline.join.by_interval:
+    if pipeline.join is None or not pipeline.join.by_window:
         return ()
     lateness_ms = pipeline.windows.lateness_ms
     return (

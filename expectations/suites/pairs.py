@@ -1,4 +1,6 @@
-"""Pairs: two rows of one key, within the bounds of an interval join, or in one window (rules 90, 95).
+"""Pairs: two rows of one key, within the bounds of an interval join, one valid as of the other, or in one window.
+
+Rules 90, 95, 100. A left outer as-of join also has pairs without a second row.
 
 The columns of a pair are compared with the columns of its two rows.
 """
@@ -25,20 +27,24 @@ def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
     join = pipeline.join
     if join is None:
         return ()
+    # Only a left outer as-of join has pairs without a second row.
+    alone = "second_ms IS NULL OR " if join.keeps_unmatched else ""
     one_key = Invariant(
         "rows_of_a_pair_have_one_key",
         "The key columns are equal in both rows of a pair; null equals null.",
-        "first_key <=> second_key",
+        f"{alone}first_key <=> second_key",
     )
     sides: tuple[Invariant, ...] = ()
     if join.second_when is not None:
         condition = Invariant(
             "rows_of_a_pair_are_of_their_sides",
             "The condition join.second_when is true for the second row of a pair and not for the first.",
-            "second_is_second AND NOT first_is_second",
+            f"({alone}second_is_second) AND NOT first_is_second",
         )
         sides = (condition,)
-    return (one_key, *sides, *(_of_interval(pipeline) if join.by_interval else _of_windows(pipeline)))
+    if join.is_as_of:
+        return (one_key, *sides, *_of_as_of(alone))
+    return (one_key, *sides, *(_of_windows(pipeline) if join.by_window else _of_interval(pipeline)))
 
 
 def _of_interval(pipeline: Pipeline) -> tuple[Invariant, ...]:
@@ -58,6 +64,26 @@ def _of_interval(pipeline: Pipeline) -> tuple[Invariant, ...]:
             "a_pair_fires_when_its_later_row_comes",
             "A pair fires at the later clock time of its rows.",
             "unix_micros(fired_at) = greatest(first_us, second_us)",
+        ),
+    )
+
+
+def _of_as_of(alone: str) -> tuple[Invariant, ...]:
+    return (
+        Invariant(
+            "the_second_row_of_a_pair_is_not_after_the_first",
+            "The event time of the second row, if there is one, is that of the first row or earlier.",
+            f"{alone}second_ms <= first_ms",
+        ),
+        Invariant(
+            "the_event_time_of_a_pair_is_that_of_its_first_row",
+            "The event time of a pair is that of its first row, in whole milliseconds.",
+            "unix_micros(event_time) = first_ms * 1000",
+        ),
+        Invariant(
+            "a_pair_fires_when_its_rows_have_come",
+            "A pair does not fire before the clock time of either of its rows.",
+            f"unix_micros(fired_at) >= first_us AND ({alone}unix_micros(fired_at) >= second_us)",
         ),
     )
 

@@ -28,11 +28,12 @@ from spark_jobs.cases.drawn_replay import (
 )
 from spark_jobs.cases.frames import frame_of
 from spark_jobs.cases.frames import rows_of as collected
-from spark_jobs.cases.happenings import MIN, NO_WINDOW, groups, pair
-from spark_jobs.cases.story import steps_like
+from spark_jobs.cases.happenings import LATE, MAX, MIN, NO_WINDOW, groups, pair, versioned
+from spark_jobs.cases.story import Place, steps_like
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.pipeline.joining import bounds, joining
 from spark_jobs.replay import replay
+from spark_jobs.replay.joins.as_of_join import AsOfJoined, as_of_join
 from spark_jobs.replay.joins.interval_join import interval_join
 from spark_jobs.replay.joins.window_join import window_join
 from spark_jobs.semantics.joins.interval_join import Side
@@ -106,6 +107,10 @@ def _spark_join(session: SparkSession, drawing: Drawing, pipeline: Pipeline) -> 
         left, right = (frame_of(session, [r for r in rows if r["side"] == side.value], _SCHEMA) for side in Side)
     for place, watermark in steps_like(drawing.steps, {}):
         story.advance(place, watermark)
+    if pipeline.join is not None and pipeline.join.as_of is not None:
+        versions = as_of_join(left, right, inputs, pipeline.join.as_of, until=until_of(drawing))
+        _emitted(versions, drawing, story)
+        return story.steps()
     if pipeline.join is not None and pipeline.join.by_interval:
         result = interval_join(left, right, inputs, bounds(pipeline))
         for row in collected(result.pairs):
@@ -120,3 +125,19 @@ def _spark_join(session: SparkSession, drawing: Drawing, pipeline: Pipeline) -> 
     for table in late:
         story.late(collected(table))
     return story.steps()
+
+
+def _emitted(joined: AsOfJoined, drawing: Drawing, story: ReplayStory) -> None:
+    """Note the rows of an as-of join, each at the drawn watermark that passes it after its arrival, and late rows."""
+    late = [*collected(joined.late_left), *collected(joined.late_right)]
+    reaches = {row["row"]: millis(row["watermark"]) + 1 for row in late}
+    advances = list(steps_like(drawing.steps, {}))
+    for row in collected(joined.pairs):
+        left, right = row["left"], row["right"]
+        reach = reaches.get(left["row"], left["ts"])
+        drawn = (advance for advance in advances if advance[1] >= reach)
+        place, watermark = next(drawn, (Place(-1, at_tick=True), MAX))
+        fired = story.place(micros(row["fired_at"]))
+        entry = versioned(left["row"], None if right is None else right["row"])
+        story.happen(Place(fired.row, place.at_tick), entry, watermark)
+    story.late(late, LATE)

@@ -11,12 +11,25 @@ from datetime import datetime
 from typing import Any
 
 from spark_jobs.cases.drawing import Drawing, Row, Step
-from spark_jobs.cases.happenings import MAX, MIN, NO_WINDOW, TOO_LATE, Window, fires, groups, numbers, pair
+from spark_jobs.cases.happenings import (
+    LATE,
+    MAX,
+    MIN,
+    NO_WINDOW,
+    TOO_LATE,
+    Happening,
+    Window,
+    fires,
+    groups,
+    numbers,
+    pair,
+    versioned,
+)
 from spark_jobs.cases.story import Place, Story
 from spark_jobs.pipeline import Pipeline, from_mapping
 from spark_jobs.pipeline.joining import JoiningPipeline, JoinInput, bounds, joining
 from spark_jobs.semantics.joins.interval_join import Side
-from spark_jobs.semantics.joins.joining_job import Arrival, JoinSource, gather, join
+from spark_jobs.semantics.joins.joining_job import Arrival, JoinSource, gather, join, join_as_of
 from spark_jobs.semantics.joins.window_join import CoGroup
 from spark_jobs.semantics.reference import replay
 from spark_jobs.semantics.rows.events import Event, event_reader
@@ -56,6 +69,8 @@ def replayed(drawing: Drawing) -> tuple[Step, ...]:
     pipeline = pipeline_of(drawing)
     if pipeline.join is None:
         return _reference_windows(drawing, pipeline)
+    if pipeline.join.is_as_of:
+        return _reference_versions(drawing, pipeline)
     if pipeline.join.by_interval:
         return _reference_pairs(drawing, pipeline)
     return _reference_groups(drawing, pipeline)
@@ -107,6 +122,26 @@ def _reference_pairs(drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
             pair(joined_pair.left["row"], joined_pair.right["row"], joined_pair.ts, drawing.unit),
         )
     story.late([arrival.row for arrival in joined.late])
+    return story.steps()
+
+
+def _reference_versions(drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
+    inputs, arrivals, story = joining(pipeline), _arrivals(drawing), ReplayStory(drawing)
+    sources, is_tick = _sources(inputs), _is_tick(inputs)
+    until_us = None if drawing.until is None else drawing.until * 1000
+    closes = pipeline.replay.closes
+    joined = join_as_of(arrivals, inputs.emit, *sources, until_us=until_us, closes=closes)
+    # Without an end there is no moment between the ends of the two inputs.
+    marks = join_as_of(arrivals, inputs.emit, *sources, until_us=until_us, closes=False).watermarks
+    for arrived, watermark in marks:
+        story.advance(Place(arrived - 1, is_tick), watermark)
+    if closes:
+        story.advance(Place(len(arrivals) - 1, at_tick=True), MAX)
+    for arrived, match, _, watermark in joined.emitted:
+        right = None if match.right is None else match.right.row["row"]
+        if right is not None or (pipeline.join is not None and pipeline.join.keeps_unmatched):
+            story.happen(Place(arrived - 1, is_tick), versioned(match.left.row["row"], right), watermark)
+    story.late([late.arrival.row for late in joined.late], LATE)
     return story.steps()
 
 
@@ -179,11 +214,11 @@ class ReplayStory(Story):
         happening = window.happens(text, self._in, is_replacement=is_replacement)
         self.happen(self.place(micros(row["fired_at"])), happening, millis(row["watermark"]))
 
-    def late(self, rows: Iterable[TableRow]) -> None:
+    def late(self, rows: Iterable[TableRow], happening: Happening = TOO_LATE) -> None:
         """Note late rows."""
         for row in rows:
             met = millis(row["watermark"]) if "watermark" in row else None
-            self.happen(Place(row["row"], at_tick=False), TOO_LATE, met)
+            self.happen(Place(row["row"], at_tick=False), happening, met)
 
     def complete(self, rows: Iterable[TableRow]) -> None:
         """Note complete results, at the end."""

@@ -4,8 +4,11 @@
     k [0, 5) retracts 0 2              the pane with rows 0 and 2 is withdrawn
     k [0, 5) groups 0 2 with 1         a window join pairs rows 0 and 2 of the left input with row 1 of the right one
     0 with 3 at 12                     an interval join pairs rows 0 and 3, at event time 12
+    3 with version 0                   an as-of join emits row 3 with row 0, the version of its time
+    3 without version                  an as-of join emits row 3, which has no version
     k [0, 5) holds 0 2 4, 1 missed     the complete result: all rows of the window, of which the panes lack one
     too late                           the row goes to the late output
+    late                               the row of an as-of join is late; it counts as far as the state allows
     no window                          no window takes the row, and the late output does not take it either
 
 Happenings of one step are sorted: late rows, withdrawn panes, then windows by start, end, key and number of the pane.
@@ -30,6 +33,8 @@ _ROWS = r"(\d+( \d+)*|none)"
 _WINDOW = rf"(\S+ )?\[({_NUMBER}|\?), {_NUMBER}\)"
 _GRAMMAR = (
     r"too late",
+    r"late",
+    r"\d+ (with version \d+|without version)",
     r"no window",
     rf"{_WINDOW} fires( late| early)? with {_ROWS}",
     rf"{_WINDOW} retracts {_ROWS}",
@@ -52,6 +57,7 @@ class Happening(NamedTuple):
 
 TOO_LATE = Happening(False, MIN, MIN, "", 0, "too late")
 NO_WINDOW = TOO_LATE._replace(text="no window")
+LATE = TOO_LATE._replace(text="late")
 
 
 class Window(NamedTuple):
@@ -82,6 +88,12 @@ def groups(left: Iterable[int], right: Iterable[int]) -> str:
 def pair(left: int, right: int, ts: int, unit: str) -> Happening:
     """Give the entry of a pair of an interval join."""
     return Happening(False, left, right, "", 0, f"{left} with {right} at {instant_text(ts, unit)}")
+
+
+def versioned(left: int, right: int | None) -> Happening:
+    """Give the entry of a row that an as-of join emits."""
+    text = f"{left} without version" if right is None else f"{left} with version {right}"
+    return Happening(False, left, left, "", 0, text)
 
 
 def numbers(members: Iterable[int]) -> str:

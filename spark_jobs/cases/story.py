@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from spark_jobs.cases.drawing import Step
-from spark_jobs.cases.happenings import MAX, MIN, TOO_LATE, Happening, instant_text
+from spark_jobs.cases.happenings import LATE, MAX, MIN, TOO_LATE, Happening, instant_text
 
 _END = (-1, MAX)
 
@@ -80,7 +80,7 @@ class Story:
 
     def _text(self, happening: Happening, met: int | None, before: int, after: int) -> str:
         """An entry, with the watermark that came with it where that is none of its step."""
-        if met is None or met == before or (before <= met <= after and happening != TOO_LATE):
+        if met is None or met == before or (before <= met <= after and happening not in (TOO_LATE, LATE)):
             return happening.text
         return f"{happening.text} at watermark {instant_text(met, self._unit)}"
 

@@ -59,8 +59,7 @@ def _versions(explained: Explanation) -> str:
 def _row(pipeline: Pipeline, row: ExplainedRow) -> Iterator[str]:
     yield _values(row.row, row.input)
     reason = f" ({row.reason})" if row.reason else ""
-    fates = words.FATES_OF_INTERVAL if _joins_by_interval(pipeline) else words.FATES
-    yield f"  {fates[row.fate]}{reason}"
+    yield f"  {words.fates(pipeline.join)[row.fate]}{reason}"
     yield f"  event time    {_time(row.event_time) or 'none'}"
     if row.arrival_time is not None:
         place = "" if row.rows_before is None else f"   {words.rows(row.rows_before)} arrived before it"
@@ -76,24 +75,21 @@ def _row(pipeline: Pipeline, row: ExplainedRow) -> Iterator[str]:
             yield f"    {each.source_partition or '(null)'}: {_watermark(each.watermark)}{holds}{own}"
     for window in row.windows:
         yield from _window(window)
-    if _joins_by_interval(pipeline):
-        yield from _partners(row.partners)
+    if pipeline.join is not None and not pipeline.join.by_window:
+        yield from _partners(row.partners, as_of=pipeline.join.is_as_of)
     yield from _remedies(pipeline, row)
 
 
-def _joins_by_interval(pipeline: Pipeline) -> bool:
-    return pipeline.join is not None and pipeline.join.by_interval
-
-
-def _partners(partners: Sequence[ExplainedPartner] | None) -> Iterator[str]:
+def _partners(partners: Sequence[ExplainedPartner] | None, *, as_of: bool) -> Iterator[str]:
+    place, meetings = ("of its time", words.MEETINGS_AS_OF) if as_of else ("within reach", words.MEETINGS)
     if partners is None:
-        yield "  the rows within reach are too many to list"
+        yield f"  the rows {place} are too many to list"
         return
     joined = sum(partner.meeting is Meeting.JOINED for partner in partners)
-    yield f"  joined {joined:,} of {words.rows(len(partners))} of the other input within reach"
+    yield f"  joined {joined:,} of {words.rows(len(partners))} of the other input {place}"
     for partner in partners[:_MOST_PARTNERS]:
         at = f", at {_time(partner.paired_at)}" if partner.paired_at else ""
-        yield f"    {words.MEETINGS[partner.meeting]} (rule {partner.rule}){at}: {_values(partner.row)}"
+        yield f"    {meetings[partner.meeting]} (rule {partner.rule}){at}: {_values(partner.row)}"
     if len(partners) > _MOST_PARTNERS:
         yield f"    the first {_MOST_PARTNERS}; --json returns all"
 

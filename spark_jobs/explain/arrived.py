@@ -3,7 +3,8 @@
     choose       the rows of an input that a condition holds for, with their times, validity and place
     first        the first row that a condition holds for
     around       the rows of the same key that decide about a chosen row: those of its windows; for sessions, those of
-                 its component (`session_components`); for a join by interval, the rows of the other input within reach
+                 its component (`session_components`); for a join by interval, the rows of the other input within
+                 reach; for a join as of, all rows
     partitions   the watermark of each source partition before a chosen row
     emissions    the emissions that reach thresholds of the watermark
 
@@ -99,6 +100,10 @@ class Arrived:
         own = self._keyed(chosen, {_FROM: span[0], _TO: span[1] + 1, _OWN_SIDE: F.lit(side)})
         may_join = (F.col(SIDE) != F.col(_OWN_SIDE)) & _is_within()
         return self._collected(self._near(own, (may_join | _is_own(),)))
+
+    def around_key(self, chosen: DataFrame) -> Mapping[int, Around]:
+        """Return all rows of the key of each chosen row in a join as of, by its `ID`."""
+        return self._collected(self._near(self._keyed(chosen, {}), ()))
 
     def _keyed(self, chosen: DataFrame, span: Mapping[str, Column]) -> DataFrame:
         """Return the chosen rows that fill windows, with what is around them."""

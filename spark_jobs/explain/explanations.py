@@ -9,6 +9,9 @@
     on_time         90      (join by interval) the watermark had not passed the row's event time
     too_late        91      (join by interval) the watermark had passed the row's event time
 
+    on_time         104     (join as of) the watermark had not reached the row's event time
+    too_late        104     (join as of) the watermark had reached the row's event time; the row counts all the same
+
     invalid                 the row has no usable time, or breaks a rule of the source
     left_out                `where` or `deduplicate` leaves the row out
 
@@ -31,7 +34,11 @@ RULES = {Lateness.ON_TIME.value: 54, Lateness.LATE.value: 64, Lateness.TOO_LATE.
 
 
 class Meeting(StrEnum):
-    """What became of two rows within reach of each other in a join by interval."""
+    """What became of two rows within reach of each other in a join by interval, or of a row and a version of its time.
+
+    In a join as of, TOO_LATE means that the version came after the emission of the row. EXPIRED means that a newer
+    version had replaced it, or that the row waits.
+    """
 
     JOINED = "joined"
     #: One of the two was too late.
@@ -42,6 +49,8 @@ class Meeting(StrEnum):
 
 #: The rule behind each meeting.
 JOIN_RULES = {Meeting.JOINED: 90, Meeting.TOO_LATE: 91, Meeting.EXPIRED: 93}
+#: The same in a join as of.
+AS_OF_RULES = {Meeting.JOINED: 100, Meeting.TOO_LATE: 101, Meeting.EXPIRED: 103}
 
 
 @dataclass(frozen=True)
@@ -85,7 +94,8 @@ class ExplainedWindow:
 class ExplainedPartner:
     """A row of the other input within reach of a row: the same key, and an event time within the interval.
 
-    `paired_at` is the clock of the later of the two rows, if they joined. `watermark` is that before the partner.
+    In a join as of it is a version that is not after the row, or a row that the version fits. `paired_at` is the clock
+    of the later of the two rows, or of the emission as of, if they joined. `watermark` is that before the partner.
     """
 
     row: Mapping[str, Any]
@@ -103,7 +113,7 @@ class ExplainedRow:
     - `input`: the name of the join's input; None without a join
     - `rows_before`: how many rows arrived earlier
     - `reason`: why an invalid row is invalid
-    - `windows`: empty in a join by interval, which has `partners` instead; None if they are too many to list
+    - `windows`: empty in a join without windows, which has `partners` instead; None if they are too many to list
     - `least_bound_ms`, `least_lateness_ms`: the least bound (or lag) and the least allowed lateness at which a too late
       row would have counted, if only that changed. None for other rows, and if no value is great enough
     - `least_bound_increase_ms`: the same for several sources: how much greater all their bounds must be

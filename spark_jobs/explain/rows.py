@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, Row
 
 from spark_jobs.explain.arrived import ID, Around, Arrived
 from spark_jobs.explain.explanations import (
+    AS_OF_RULES,
     INVALID,
     JOIN_RULES,
     LEFT_OUT,
@@ -26,43 +27,60 @@ from spark_jobs.explain.lives import Lives
 from spark_jobs.explain.moments import closing_time, time_ms, time_us
 from spark_jobs.explain.partners import met
 from spark_jobs.explain.streams import Stream
+from spark_jobs.explain.versions import Fit, fits, reach
 from spark_jobs.replay.joins.inputs import LEFT, SIDE
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.semantics.joins.interval_join import JoinBounds, Side
 from spark_jobs.semantics.panes.window_operator import Verdict
 from spark_jobs.semantics.rows.instants import table_time_us
-from spark_jobs.semantics.windows.lateness import Lateness, cleanup_time
+from spark_jobs.semantics.windows.lateness import Lateness, cleanup_time, is_reached
 
 
 def explain_rows(
-    stream: Stream, conditions: Sequence[Column | None], most: int, reach: JoinBounds | None = None
+    stream: Stream,
+    conditions: Sequence[Column | None],
+    most: int,
+    bounds: JoinBounds | None = None,
+    *,
+    as_of: bool = False,
 ) -> list[ExplainedRow]:
     """Explain at most `most` rows in the order of arrival, rows without a place first.
 
-    `conditions` are those of the inputs, on their columns; None: no row of the input. `reach` is that of a join by
-    interval.
+    `conditions` are those of the inputs, on their columns; None: no row of the input. `bounds` are those of a join by
+    interval; `as_of`: the stream is that of a join as of.
     """
     arrived = Arrived(stream)
     explained = [
         row
         for side, condition in enumerate(conditions)
         if condition is not None
-        for row in _of_input(arrived, stream, side, condition, most, reach)
+        for row in _of_input(arrived, stream, side, condition, most, bounds, as_of=as_of)
     ]
     return sorted(explained, key=lambda row: -1 if row.rows_before is None else row.rows_before)[:most]
 
 
 def _of_input(
-    arrived: Arrived, stream: Stream, side: int, condition: Column, most: int, reach: JoinBounds | None
+    arrived: Arrived,
+    stream: Stream,
+    side: int,
+    condition: Column,
+    most: int,
+    bounds: JoinBounds | None,
+    *,
+    as_of: bool,
 ) -> list[ExplainedRow]:
     of = stream.inputs[side]
     chosen = arrived.choose(of, condition, most)
     rows = sorted(chosen.collect(), key=lambda row: int(row[ID]))
     if not rows:
         return []
-    judge: _Judge = (
-        _ByWindow(arrived, stream, chosen) if reach is None else _ByInterval(arrived, stream, chosen, side, reach)
-    )
+    judge: _Judge
+    if as_of:
+        judge = _AsOf(arrived, stream, chosen)
+    elif bounds is not None:
+        judge = _ByInterval(arrived, stream, chosen, side, bounds)
+    else:
+        judge = _ByWindow(arrived, stream, chosen)
     partitions, before = arrived.partitions(chosen), arrived.rows_before(chosen)
     return [
         ExplainedRow(
@@ -197,6 +215,51 @@ class _ByInterval:
             meeting=meeting,
             rule=JOIN_RULES[meeting],
             paired_at=time_us(later[c.CLOCK_US]) if meeting is Meeting.JOINED else None,
+        )
+
+
+class _AsOf:
+    """Judges rows by the versions of their time, or versions by the rows that they fit, in a join as of."""
+
+    def __init__(self, arrived: Arrived, stream: Stream, chosen: DataFrame) -> None:
+        self._stream = stream
+        self._around = arrived.around_key(chosen)
+        reaches = {reach(row) for around in self._around.values() for row in around.rows}
+        end = arrived.end()
+        emissions = arrived.emissions(reaches) if reaches else {}
+        self._emissions = {ms: emission for ms, emission in emissions.items() if emission.watermark <= end}
+
+    def judged(self, row: Row) -> _Judged:
+        around = self._around.get(row[ID])
+        if around is None:
+            return _outside(row)
+        own = around.row
+        partners = self._partners(around) if around.is_whole else None
+        if not is_reached(own.ts, own.watermark):
+            return _Judged(Lateness.ON_TIME.value, partners=partners)
+        judged = _Judged(Lateness.TOO_LATE.value, partners=partners)
+        return _saved(judged, self._stream, own.watermark - own.ts + 1)
+
+    def _partners(self, around: Around) -> list[ExplainedPartner]:
+        sides = [Side.LEFT if source[SIDE] == LEFT else Side.RIGHT for source in around.sources]
+        advances = {ms: emission.watermark for ms, emission in self._emissions.items()}
+        return [
+            self._partner(around, fit)
+            for fit in fits(around.rows, sides, advances)
+            if around.row.number in (fit.left, fit.version)
+        ]
+
+    def _partner(self, around: Around, fit: Fit) -> ExplainedPartner:
+        number = fit.version if around.row.number == fit.left else fit.left
+        source, emission = around.sources[number - 1], self._emissions.get(reach(around.rows[fit.left - 1]))
+        is_joined = fit.meeting is Meeting.JOINED and emission is not None
+        return ExplainedPartner(
+            row=self._stream.values(source),
+            event_time=table_time_us(around.rows[number - 1].ts * 1000),
+            watermark=time_ms(source[c.WATERMARK_MS]),
+            meeting=fit.meeting,
+            rule=AS_OF_RULES[fit.meeting],
+            paired_at=time_us(emission.clock_us) if is_joined and emission is not None else None,
         )
 
 

@@ -3,6 +3,7 @@
     of_source          the rows of a pipeline with windows, of one source or of several
     of_window_join     the rows of both inputs of a join or co-group by window
     of_interval_join   the rows of both inputs of a join by interval
+    of_as_of_join      the rows of both inputs of a join as of
 
 The watermarks of joins are read from the advances of united sources: they are listed with those of all partitions.
 """
@@ -38,6 +39,7 @@ from spark_jobs.semantics.watermark.union import inputs as both_inputs
 
 #: The names that the engine gives to the sources of a join.
 _ENGINE_NAMES = ("left", "right")
+_GRID_MS = 60_000
 
 
 def _joined(name: str, label: str) -> str:
@@ -166,11 +168,26 @@ def of_interval_join(
     # The join has no windows; the census needs a grid.
     grid = Windows(size_ms=max(reach.last_ms - reach.first_ms + 1, 1))
     sides = inputs(left, right, joining, grid, united=True)
-    return _of_inputs(sides, joining, grid, names, _IntervalGround, until_us)
+    return _of_inputs(sides, joining, grid, names, _TwoInputGround, until_us)
 
 
-class _IntervalGround(UnitedGround):
-    """The ground of a join by interval, which reads its inputs without the valve of a union."""
+def of_as_of_join(
+    left: DataFrame,
+    right: DataFrame | None,
+    joining: JoiningPipeline,
+    names: Sequence[str],
+    *,
+    until_us: int | None = None,
+) -> Stream:
+    """Return the stream of both inputs, likewise."""
+    # The join has no windows; the census needs a grid.
+    grid = Windows(size_ms=_GRID_MS)
+    sides = inputs(left, right, joining, grid, united=True)
+    return _of_inputs(sides, joining, grid, names, _TwoInputGround, until_us)
+
+
+class _TwoInputGround(UnitedGround):
+    """The ground of a join without windows, which reads its inputs without the valve of a union."""
 
     def _advances(self) -> DataFrame:
         return join_watermark.advances(self._inputs, self.moving, both_inputs, until_us=self.until_us)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spark_jobs.explain.explanations import INVALID, LEFT_OUT, UNASSIGNED, LifeStep, Meeting, Step
+from spark_jobs.semantics.spec import Join
 
 #: The words of a fate.
 FATES: Mapping[str, str] = {
@@ -21,12 +22,31 @@ FATES_OF_INTERVAL: Mapping[str, str] = {
     "on_time": "on time: it could join (rule 90)",
     "too_late": "too late: it joined nothing, late_events has it (rule 91)",
 }
+#: The words of a fate in a join as of a time.
+FATES_AS_OF: Mapping[str, str] = {
+    **FATES,
+    "on_time": "on time (rule 104)",
+    "too_late": "late: it counts as far as its key allows, late_events has it (rule 104)",
+}
 #: The words of a meeting of two rows in a join by interval.
 MEETINGS: Mapping[str, str] = {
     Meeting.JOINED: "joined",
     Meeting.TOO_LATE: "not joined, too late",
     Meeting.EXPIRED: "not joined, the earlier row had been dropped",
 }
+#: The words of a meeting of two rows in a join as of a time.
+MEETINGS_AS_OF: Mapping[str, str] = {
+    Meeting.JOINED: "joined",
+    Meeting.TOO_LATE: "not joined, the version came after the emission",
+    Meeting.EXPIRED: "not joined, dropped for a newer version or still waiting",
+}
+
+
+def fates(join: Join | None) -> Mapping[str, str]:
+    """Return the words of fates for rows of a join, or without one."""
+    if join is None or join.by_window:
+        return FATES
+    return FATES_AS_OF if join.is_as_of else FATES_OF_INTERVAL
 
 
 def rows(count: int) -> str:

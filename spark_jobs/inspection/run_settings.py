@@ -67,6 +67,11 @@ class RunSettings:
         return self.joins and self.texts.get("join.lower", _NOT_SET) != _NOT_SET
 
     @property
+    def joins_as_of(self) -> bool:
+        """Whether rows join the version of their time."""
+        return self.joins and self.texts.get("join.as_of", _NOT_SET) != _NOT_SET
+
+    @property
     def is_united(self) -> bool:
         """Whether the run reads several sources."""
         return self.texts.get("sources", _NONE) not in (_NONE, "", "[]")

@@ -75,6 +75,9 @@ def _kind(windows: Windows) -> str:
 
 def _join(join: Join, windows: Windows) -> str:
     first, second = join.names
+    if join.is_as_of:
+        outer = ", null without one" if join.keeps_unmatched else ""
+        return f"Rows of {first} with the version of {second} at their time{_equal(join)}{outer}"
     pairs = f"Pairs of {first} and {second}{_equal(join)}"
     if join.lower_ms is None or join.upper_ms is None:
         kind = _kind(windows)

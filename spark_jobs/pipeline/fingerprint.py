@@ -95,6 +95,7 @@ SINCE_FORMAT: Mapping[type[Any], Mapping[str, object]] = {
     Source: {"columns": (), "select": (), "exclude": (), "quarantine": (), "deduplicate": ()},
     Windows: {"timezone": "UTC"},
     ReplayOrder: {"mode": Mode.FAITHFUL},
+    Join: {"as_of": None},
     ReplaySpec: {"join": None},
 }
 

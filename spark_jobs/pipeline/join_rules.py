@@ -1,6 +1,7 @@
 """Rules for a file with a join: two inputs, windows or bounds, and a key that both inputs have.
 
     by interval    join.between, and no windows
+    as of          join.as_of, and no windows
     by window      windows, without a key or aggregates
 
 Rules see the whole file; see `rules` for what a rule is.
@@ -19,7 +20,7 @@ from spark_jobs.pipeline.review import Contradictions, Facts, hint
 
 #: The kinds of windows, in words.
 KIND = f"{', '.join(WINDOW_KINDS[:-1])} or {WINDOW_KINDS[-1]}"
-#: The columns of pairs, by interval or by window, besides the key and the rows themselves.
+#: The columns of pairs of any join, besides the key and the rows themselves.
 PAIR_COLUMNS = FIRING_COLUMNS | {"event_time"}
 
 _OWN_KEY = {
@@ -89,27 +90,29 @@ def both_inputs_have_the_key(facts: Facts) -> Contradictions:
 
 
 def a_join_has_bounds_or_windows(facts: Facts) -> Contradictions:
-    """Join by interval without windows, or by window."""
+    """Join by interval or as of without windows, or by window."""
     kind = facts.value("windows.kind", WindowKind.TUMBLING if facts.is_written("windows") else WindowKind.NONE)
     if not facts.is_written("join"):
         if kind is WindowKind.NONE and facts.is_written("windows.kind"):
-            yield "windows.kind", f"none belongs to a join by interval, expected {KIND}"
+            yield "windows.kind", f"none belongs to a join by interval or as of, expected {KIND}"
         return
     if not _is_readable(facts):
         return
-    if facts.is_written("join.between"):
+    without_windows = next((name for name in ("between", "as_of") if facts.is_written(f"join.{name}")), None)
+    if without_windows is not None:
         if isinstance(kind, WindowKind) and kind is not WindowKind.NONE:
             place = "windows.kind" if facts.is_written("windows.kind") else "windows"
-            yield place, f"found {kind} windows and join.between; take between away, or write kind: none"
+            remedy = f"take {without_windows} away, or write kind: none"
+            yield place, f"found {kind} windows and join.{without_windows}; {remedy}"
         return
     if kind is WindowKind.NONE:
         place = "windows.kind" if facts.is_written("windows.kind") else "join.between"
         problem = (
-            "found none and no join.between"
+            "found none and no join.between or join.as_of"
             if facts.is_written("windows.kind")
             else "missing, and there are no windows"
         )
-        yield place, f"{problem}; a join has bounds such as between: [-5 minutes, 1 hour], or windows"
+        yield place, f"{problem}; a join has bounds such as between: [-5 minutes, 1 hour], as_of, or windows"
 
 
 def windows_of_a_join_fire_by_default(facts: Facts) -> Contradictions:
@@ -152,7 +155,7 @@ def names_of_a_join_differ(facts: Facts) -> Contradictions:
     declared, named = facts.value("join"), names(facts)
     if not isinstance(declared, Declared) or named is None:
         return
-    by_window = declared.between is None
+    by_window = declared.by_window
     key = declared.key.get(named[0], ()) if isinstance(declared.key, Mapping) else declared.key
     for position, name in enumerate(named):
         place = f"sources[{position}].name" if facts.is_written("sources") else "join.names"

@@ -81,7 +81,8 @@ def bounds(pipeline: Pipeline) -> JoinBounds:
     """Return how far apart rows of an interval join may be. Raises ValueError for a pipeline without one."""
     declared = _join(pipeline)
     if declared.lower_ms is None or declared.upper_ms is None:
-        raise ValueError(f"{pipeline.name}: found a join by window, which has no bounds")
+        kind = "as of a time" if declared.is_as_of else "by window"
+        raise ValueError(f"{pipeline.name}: found a join {kind}, which has no bounds")
     return JoinBounds(declared.lower_ms, declared.upper_ms, declared.lower_inclusive, declared.upper_inclusive)
 
 

@@ -1,6 +1,7 @@
-"""A join in a pipeline file: which columns of two inputs must be equal, and how near their rows must lie.
+"""A join in a pipeline file: which columns of two inputs must be equal, and how their times must lie.
 
     {key: [order_id], between: [-5 minutes, 1 hour]}                      by interval
+    {key: [currency], as_of: left_outer}                                  the second row valid at the first one's time
     {key: {orders: [id], payments: [order_id]}}                           by the window of `windows`
     {key: [order_id], between: ..., second_when: "kind = 'payment'"}      one source, split by a condition
 
@@ -16,7 +17,7 @@ from enum import StrEnum
 
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.forms import choice, duration, pattern, text
-from spark_jobs.pipeline.model import Join
+from spark_jobs.pipeline.model import AsOf, Join
 from spark_jobs.pipeline.names import source_column
 from spark_jobs.pipeline.records import Either, Field, ListOf, Record, Rest
 from spark_jobs.pipeline.review import Facts
@@ -41,6 +42,12 @@ class Declared:
     exclusive: tuple[Bound, ...] = ()
     names: tuple[str, ...] = NAMES
     second_when: str | None = None
+    as_of: AsOf | None = None
+
+    @property
+    def by_window(self) -> bool:
+        """True if rows join by the window that they share."""
+        return self.between is None and self.as_of is None
 
     def of(self, names: tuple[str, ...]) -> Join | None:
         """Return the join of inputs with these names; None if a rule has reported a problem with it."""
@@ -48,7 +55,7 @@ class Declared:
             return None
         first, second = names
         by_name = self.key if isinstance(self.key, Mapping) else {first: self.key, second: self.key}
-        if self.between is not None and len(self.between) != 2:
+        if self.between is not None and (len(self.between) != 2 or self.as_of is not None):
             return None
         lower, upper = self.between or (None, None)
         return Join(
@@ -59,6 +66,7 @@ class Declared:
             lower_inclusive=Bound.LOWER not in self.exclusive,
             upper_inclusive=Bound.UPPER not in self.exclusive,
             second_when=self.second_when,
+            as_of=self.as_of,
         )
 
 
@@ -76,6 +84,11 @@ def _bounds_are_two_in_order(facts: Facts) -> Iterator[tuple[str, str]]:
 def _exclusive_needs_bounds(facts: Facts) -> Iterator[tuple[str, str]]:
     if facts.is_written("exclusive") and not facts.is_written("between"):
         yield "exclusive", "is about the bounds of between, which is missing; take it away"
+
+
+def _as_of_has_no_bounds(facts: Facts) -> Iterator[tuple[str, str]]:
+    if facts.is_written("as_of") and facts.is_written("between"):
+        yield "as_of", "found as_of and between, and rows join in one way; take one of the two away"
 
 
 def _names_are_of_one_source(facts: Facts) -> Iterator[tuple[str, str]]:
@@ -125,13 +138,20 @@ JOIN = Record(
                 "a lower and an upper bound such as [-5 minutes, 1 hour]",
             ),
             meaning="Lower and upper bound of the second row's event time less the first row's. Without this "
-            "key, rows join by window.",
+            "key and `as_of`, rows join by window.",
         ),
         Field(
             "exclusive",
             "exclusive",
             ListOf(choice(Bound), "a list of lower and upper", identity=str),
             meaning="Bounds of `between` that do not belong to the interval.",
+        ),
+        Field(
+            "as_of",
+            "as_of",
+            choice(AsOf),
+            meaning="Joins each first row with the version of its key: the newest second row that is not after it. "
+            "`inner` leaves out first rows without a version, `left_outer` keeps them.",
         ),
         Field(
             "names",
@@ -146,5 +166,5 @@ JOIN = Record(
             meaning="Splits one source: rows for which this SQL condition is true are the second input.",
         ),
     ),
-    rules=(_bounds_are_two_in_order, _exclusive_needs_bounds, _names_are_of_one_source),
+    rules=(_bounds_are_two_in_order, _exclusive_needs_bounds, _as_of_has_no_bounds, _names_are_of_one_source),
 )

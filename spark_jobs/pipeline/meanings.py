@@ -12,6 +12,7 @@ from spark_jobs.pipeline.expectations import RowFailure
 from spark_jobs.pipeline.joins import Bound
 from spark_jobs.pipeline.model import (
     Accumulation,
+    AsOf,
     EmitKind,
     EndOfInput,
     LateData,
@@ -110,10 +111,14 @@ OF_MEMBERS: Mapping[type[Enum], Mapping[Enum, str]] = {
         Bound.LOWER: "The lower bound does not belong to the interval.",
         Bound.UPPER: "The upper bound does not belong to the interval.",
     },
+    AsOf: {
+        AsOf.INNER: "Only first rows that have a version.",
+        AsOf.LEFT_OUTER: "All first rows; the second row of a pair is null without a version.",
+    },
     WindowKind: {
         WindowKind.TUMBLING: "Windows of one `size`, one after the other.",
         WindowKind.SLIDING: "Windows of one `size` that start every `slide`. They may overlap, or leave gaps.",
         WindowKind.SESSION: "A window for each run of rows of a key; it ends a `gap` after its last row.",
-        WindowKind.NONE: "No windows: only for a join by interval.",
+        WindowKind.NONE: "No windows: only for a join by interval or as of.",
     },
 }

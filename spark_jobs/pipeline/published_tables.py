@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 
+from spark_jobs.semantics.spec import Join
 from spark_jobs.semantics.windows.calendar import LISTED_PARTITIONS
 
 
@@ -41,8 +42,16 @@ class When(StrEnum):
     ALWAYS = ""
     JOIN = "a join"
     WINDOW_JOIN = "a join by window"
-    INTERVAL_JOIN = "a join by interval"
+    INTERVAL_OR_AS_OF_JOIN = "a join by interval or as of"
+    AS_OF_JOIN = "a join as of"
     RETRACTING = "`accumulation: retracting`"
+
+
+def conditions_of(join: Join) -> frozenset[When]:
+    """Return the conditions of columns that a join meets."""
+    kind = {When.WINDOW_JOIN} if join.by_window else {When.INTERVAL_OR_AS_OF_JOIN}
+    as_of = {When.AS_OF_JOIN} if join.is_as_of else set()
+    return frozenset({When.ALWAYS, When.JOIN, *kind, *as_of})
 
 
 @dataclass(frozen=True)
@@ -123,7 +132,7 @@ _EVENT_TIME = Column("event_time", "timestamp", "event time of the row", _UTC)
 _ARRIVAL_TIME = Column("arrival_time", "timestamp", "arrival time of the row", _UTC, "the order is `offset`, no time")
 _MISSED_WATERMARK = Column("watermark", "timestamp", "watermark before the row, which the row missed", _UTC)
 _LATE_BY_MS = Column("late_by_ms", "bigint", "watermark less event time", _MS)
-_NO_WINDOW = "the row lies between two windows; a join by interval has no such column"
+_NO_WINDOW = "the row lies between two windows; a join by interval or as of has no such column"
 _PARTITIONS = "array<struct<source_partition:string,watermark:timestamp>>"
 
 WATERMARKS = Table(
@@ -192,7 +201,8 @@ WINDOW_RESULTS = Table(
 )
 LATE_EVENTS = Table(
     "late_events",
-    "one source row that no window took; for a join, one row that joined nothing because it was late",
+    "one source row that no window took. For a join: one row that joined nothing because it was late. For a join as "
+    "of: any late row",
     Use.WINDOWS_AND_JOIN,
     (
         Column("source", "string", "name of the input", when=When.JOIN),
@@ -201,6 +211,12 @@ LATE_EVENTS = Table(
         _ARRIVAL_TIME,
         _MISSED_WATERMARK,
         _LATE_BY_MS,
+        Column(
+            "verdict",
+            "string",
+            "what became of the row: `joined` a version, `unmatched`, `waits` for an emission, or `kept` as a version",
+            when=When.AS_OF_JOIN,
+        ),
         Column("window_start", "timestamp", "start of the newest window that the row missed", _UTC, _NO_WINDOW),
         Column("window_end", "timestamp", "end of the newest window that the row missed", _UTC, _NO_WINDOW),
         _RUN_ID,
@@ -253,7 +269,8 @@ COMPLETE_RESULTS = Table(
 )
 PAIRS = Table(
     "pairs",
-    "one pair of joined rows; for a join by window, one pair in one firing",
+    "one pair of joined rows. For a join by window: one pair in one firing. For a join as of: one first row with its "
+    "version, or with null",
     Use.JOIN,
     (
         Part.KEY,
@@ -261,7 +278,13 @@ PAIRS = Table(
         Column("window_end", "timestamp", "end of the window, exclusive", _UTC, when=When.WINDOW_JOIN),
         Column("pane_index", "int", "number of the firing, from 0", "firings", when=When.WINDOW_JOIN),
         Column("timing", "string", "`on_time` or `late`", when=When.WINDOW_JOIN),
-        Column("event_time", "timestamp", "the later of the two event times", _UTC, when=When.INTERVAL_JOIN),
+        Column(
+            "event_time",
+            "timestamp",
+            "the later of the two event times; for a join as of, the first row's",
+            _UTC,
+            when=When.INTERVAL_OR_AS_OF_JOIN,
+        ),
         _FIRED_AT,
         Column("watermark", "timestamp", "watermark at the firing", _UTC, when=When.WINDOW_JOIN),
         Part.INPUTS,

@@ -41,7 +41,7 @@ def require_support(pipeline: Pipeline) -> None:
     """
     if pipeline.join is not None:
         raise UnsupportedPipelineError(
-            f"join: pipeline {pipeline.name} defines a join, not windows. Call interval_join or window_join"
+            f"join: pipeline {pipeline.name} defines a join, not windows. Call interval_join, as_of_join or window_join"
         )
     _require("windows.kind", pipeline.windows.kind, WINDOW_KINDS)
     _require("windows.trigger", pipeline.windows.trigger.kind, TRIGGERS)
@@ -86,6 +86,11 @@ def require_interval_join(joining: JoiningPipeline) -> None:
         raise UnsupportedPipelineError("replay.order 'offset': not supported for a join")
     for joined in joining.inputs:
         _require_generator(joined.watermark)
+
+
+def require_as_of_join(joining: JoiningPipeline) -> None:
+    """Raise UnsupportedPipelineError if the engine does not support one of the two inputs."""
+    require_interval_join(joining)
 
 
 def require_window_join(joining: JoiningPipeline, windows: Windows) -> None:

@@ -295,18 +295,22 @@ class EarlierRun:
 
 @dataclass(frozen=True)
 class JoinFacts:
-    """The join of a run: the names of its inputs, and `between`, the allowed distance of rows of a pair.
+    """The join of a run: the names of its inputs, and which rows it pairs.
 
-    `between` is None for a window join. The ledger has the counts of each input as `<count>_of_<name>`.
+    `between` is the allowed distance of rows of an interval join. `is_as_of`: rows join the version of their time;
+    `keeps_unmatched`: also rows without a version are results. The ledger has the counts of each input as
+    `<count>_of_<name>`.
     """
 
     names: tuple[str, str]
     between: str | None = None
+    is_as_of: bool = False
+    keeps_unmatched: bool = False
 
     @property
-    def by_interval(self) -> bool:
-        """Whether there are no windows."""
-        return self.between is not None
+    def by_window(self) -> bool:
+        """Whether rows share a window."""
+        return self.between is None and not self.is_as_of
 
 
 @dataclass(frozen=True)

@@ -112,8 +112,9 @@ def _rows(data: ReportData) -> str:
     if invalid == read:
         return f"All {counted(read, 'row')} read are invalid (100%): none has a usable time, so there are no results."
     parts = [f"{_part(data, 'on_time')} came on time"]
-    if data.join is not None and data.join.by_interval:
-        parts += [f"{_part(data, 'too_late')} came late and joined nothing"] if too_late else []
+    if data.join is not None and not data.join.by_window:
+        fate = "came late" if data.join.is_as_of else "came late and joined nothing"
+        parts += [f"{_part(data, 'too_late')} {fate}"] if too_late else []
     elif late or too_late:
         parts += [f"{_part(data, 'late')} came late and were taken", f"{_part(data, 'too_late')} came too late"]
     parts += [f"{_part(data, 'invalid')} {'is' if invalid == 1 else 'are'} invalid"] if invalid else []
@@ -162,8 +163,15 @@ def _meanings(data: ReportData, allowed: str) -> dict[str, str]:
         "duplicates": "Repeat a row that arrived earlier (source.deduplicate).",
         "unassigned": "Lie between two windows and were not too late: as in Flink, no table holds them.",
     }
-    if data.join is None or not data.join.by_interval:
+    if data.join is None or data.join.by_window:
         return always
+    if data.join.is_as_of:
+        return {
+            **always,
+            "on_time": "Came ahead of the watermark of both inputs.",
+            "late": "A join as of has none: late rows count as too late.",
+            "too_late": "Came at the watermark of both inputs or behind it; kept in late_events with their verdict.",
+        }
     return {
         **always,
         "on_time": "Came at the watermark of both inputs or ahead of it, and may have joined.",
@@ -178,9 +186,12 @@ def _results(data: ReportData) -> tuple[Headline, ...]:
             Headline("windows", number(data.counts.get("windows")), "Results: pairs of a key and a window that fired."),
             Headline("panes", number(data.counts.get("panes")), _firings(data)),
         )
-    near = "share a window" if data.join.between is None else f"lie {data.join.between}"
     first, second = data.join.names
+    near = "share a window" if data.join.between is None else f"lie {data.join.between}"
     meaning = f"Rows of {first} and {second} of one key that {near}."
+    if data.join.is_as_of:
+        with_null = ", or null without one" if data.join.keeps_unmatched else ""
+        meaning = f"Rows of {first} with the version of {second} at their event time{with_null}."
     return (Headline("pairs", number(data.counts.get("pairs")), meaning),)
 
 

@@ -72,10 +72,10 @@ def proposed_lateness(data: ReportData) -> tuple[int, int, int] | None:
     """Return an allowed lateness, how many of the too late rows it takes in, and their number.
 
     It is the shortest edge of the histogram that takes in nine of ten, or the longest lateness in whole units. None
-    without a histogram, and where a longer lateness also changes windows: sessions, and joins by interval.
+    without a histogram, and where a longer lateness also changes windows: sessions, and joins without windows.
     """
     lateness, total = data.lateness, sum(data.lateness.too_late)
-    if not total or not data.closes or data.merging or (data.join is not None and data.join.by_interval):
+    if not total or not data.closes or data.merging or (data.join is not None and not data.join.by_window):
         return None
     below = 0
     for i, rows in enumerate(lateness.too_late):

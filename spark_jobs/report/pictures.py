@@ -127,7 +127,7 @@ def measures(data: ReportData) -> tuple[tuple[str, str], ...]:
         "Distance behind the watermark",
         "The watermark when the row came, less the row's event time. The tables below and late_by_ms use it.",
     )
-    if data.join is not None and data.join.by_interval:
+    if data.join is not None and not data.join.by_window:
         return (("Lateness", "How far the watermark already stood past the event time of a row when the row came."),)
     longer = "" if data.merging else " It is longer than the lateness, by at most the size of the window."
     lateness = "How far the watermark already stood past the last millisecond of a row's window when the row came."
@@ -203,10 +203,11 @@ def thinning(data: ReportData) -> str:
     results = data.results
     if not results.starts_ms:
         return ""
-    if data.join is not None and data.join.by_interval:
+    if data.join is not None and not data.join.by_window:
         each = duration(results.ends_ms[0] - results.starts_ms[0])
         ends = f"from {instant(results.starts_ms[0])} to {instant(results.ends_ms[-1])}"
-        return f"Pairs {ends} by their event time, the greater of both rows'; a point is {each}."
+        time = f"that of the row of {data.join.names[0]}" if data.join.is_as_of else "the greater of both rows'"
+        return f"Pairs {ends} by their event time, {time}; a point is {each}."
     ends = f"from {instant(results.starts_ms[0])} to {instant(results.ends_ms[-1])}"
     summary = f"{counted(results.windows, 'window')} {ends}"
     if results.windows_per_point == 1:
@@ -251,8 +252,8 @@ def _marks_summary(data: ReportData) -> list[str]:
     if not data.late.rows and not data.too_late.rows:
         return ["No row came late."]
     mark = "late row, at its arrival" if data.late_rows_fire else "late firing or a row too late, at its moment"
-    by_interval = data.join is not None and data.join.by_interval
-    height = "its event time" if by_interval else "its window's last millisecond"
+    has_windows = data.join is None or data.join.by_window
+    height = "its window's last millisecond" if has_windows else "its event time"
     summary = [f"A mark is a {mark} and {height}; rows at one place share a mark."]
     if data.overlapping:
         summary.append(_OVERLAPPING)

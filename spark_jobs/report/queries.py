@@ -18,7 +18,7 @@ class Query:
 
 def queries(data: ReportData) -> tuple[Query, ...]:
     """Return the queries of a published run; none if the run is not published."""
-    first = "event_time" if data.join is not None and data.join.by_interval else "window_start"
+    first = "event_time" if data.join is not None and not data.join.by_window else "window_start"
     results = _query(data, "The results", WINDOW_RESULTS if data.join is None else PAIRS, first)
     late_rows = _query(data, "The rows that came too late", LATE_EVENTS, "late_by_ms DESC")
     return tuple(query for query in (results, late_rows) if query is not None)

@@ -58,8 +58,10 @@ def _saved(row: LateRow, end_ms: int, data: ReportData) -> str:
 
 def _without_window(row: LateRow, data: ReportData) -> str:
     behind = f"The watermark before the row was {duration(row.behind_ms)} ahead of its event time"
-    if data.join is None or not data.join.by_interval:
+    if data.join is None or data.join.by_window:
         return f"{behind}, and no window contains that time (rule 53)."
+    if data.join.is_as_of:
+        return f"{behind}, so it counted only as far as its key allows (rule 104)."
     words = f"{behind}, so it joined nothing (rule 91)."
     if len(data.bounds_ms) != 1:
         return words

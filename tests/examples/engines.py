@@ -11,6 +11,7 @@ from docs.examples.land import read
 from docs.generate.examples.answers import pair_row
 from docs.generate.examples.folder import Example, TableRow
 from spark_jobs.pipeline.joining import bounds, joining
+from spark_jobs.replay.joins.as_of_join import AsOfJoined, as_of_join
 from spark_jobs.replay.joins.interval_join import IntervalJoined, interval_join
 from spark_jobs.replay.joins.window_join import WindowJoined, window_join
 from tests.support.engine import rows_of, spark_replay
@@ -27,12 +28,14 @@ def of_spark(session: SparkSession, example: Example) -> Mapping[str, list[Table
     return {"pairs": pairs, "late_events": [row for name, late in sides for row in _late(example, name, late)]}
 
 
-def _joined(session: SparkSession, example: Example) -> IntervalJoined | WindowJoined:
+def _joined(session: SparkSession, example: Example) -> IntervalJoined | AsOfJoined | WindowJoined:
     inputs = joining(example.pipeline)
     frames = [session.createDataFrame(read(file)) for file in example.files.values()]
     left, right = (*frames, None)[:2]
     assert example.pipeline.join is not None
     assert left is not None
+    if example.pipeline.join.as_of is not None:
+        return as_of_join(left, right, inputs, example.pipeline.join.as_of)
     if example.pipeline.join.by_interval:
         return interval_join(left, right, inputs, bounds(example.pipeline))
     return window_join(left, right, inputs, example.pipeline.windows)

@@ -13,7 +13,7 @@ from docs.generate.examples.answers import ACCEPTED, FILTERED, LATE, ON_TIME, TO
 from docs.generate.examples.folder import Example, csv_text, examples
 from docs.generate.examples.pages import GROUPS
 from docs.generate.examples.picture import draw
-from spark_jobs.pipeline.model import Order, Pipeline, Strategy, TriggerKind, WindowKind
+from spark_jobs.pipeline.model import AsOf, Order, Pipeline, Strategy, TriggerKind, WindowKind
 from tests.examples.engines import of_spark
 from tests.sampling import sampled
 
@@ -54,6 +54,7 @@ def value(group: str, pipeline: Pipeline) -> object:
     return {
         "windows": pipeline.windows.kind,
         "joins": pipeline.windows.kind,
+        "as_of": pipeline.join.as_of if pipeline.join else None,
         "watermarks": pipeline.watermark.strategy,
         "triggers": pipeline.windows.trigger.kind,
         "sources": pipeline.replay.order,
@@ -65,7 +66,7 @@ def test_an_example_has_the_value_that_it_is_about(group: str) -> None:
     for point, name in GROUPS[group].points.items():
         pipeline = EXAMPLES[name].pipeline
         assert value(group, pipeline) is point
-        assert (pipeline.join is not None) is (group == "joins")
+        assert (pipeline.join is not None) is (group in ("joins", "as_of"))
 
 
 @pytest.mark.parametrize(
@@ -73,6 +74,7 @@ def test_an_example_has_the_value_that_it_is_about(group: str) -> None:
     [
         ("windows", set(WindowKind) - {WindowKind.NONE}),
         ("joins", set(WindowKind)),
+        ("as_of", set(AsOf)),
         ("watermarks", set(Strategy)),
         ("triggers", set(TriggerKind)),
         ("sources", {Order.ARRIVAL, Order.OFFSET}),
@@ -112,7 +114,7 @@ def test_the_program_writes_the_tables_of_an_example(tmp_path: Path, capsys: pyt
 
 
 def test_the_program_lists_the_examples_if_it_does_not_know_one() -> None:
-    with pytest.raises(SystemExit, match=r"found tumblin, expected an example: bounded, .*tumbling"):
+    with pytest.raises(SystemExit, match=r"found tumblin, expected an example: as_of_inner, .*tumbling"):
         land.main(["tumblin"])
 
 

@@ -11,7 +11,7 @@ from expectations.errors import AuditError
 from expectations.staged import Staged
 from expectations.staged_join import StagedJoin
 from spark_jobs.pipeline import published_tables
-from spark_jobs.pipeline.model import Accumulation, Aggregate, Join, Mode, Pipeline, Source, TimeField, Windows
+from spark_jobs.pipeline.model import Accumulation, Aggregate, AsOf, Join, Mode, Pipeline, Source, TimeField, Windows
 
 SOURCE = Source("flights", TimeField("departed_at"), TimeField("landed_at"))
 WINDOWS = Windows(3_600_000, key=("carrier",), aggregates=(Aggregate("flights", "count(*)"),))
@@ -21,6 +21,7 @@ COMPLETE = replace(RESULTS, replay=replace(RESULTS.replay, mode=Mode.COMPLETE))
 JOINED = Join(("orders", "payments"), (("id",), ("order_id",)), second_when="is_payment")
 WINDOW_JOIN = Pipeline("paid", SOURCE, Windows(60_000), join=JOINED)
 INTERVAL_JOIN = replace(WINDOW_JOIN, join=replace(JOINED, lower_ms=0, upper_ms=1000))
+AS_OF_JOIN = replace(WINDOW_JOIN, join=replace(JOINED, as_of=AsOf.INNER))
 
 DECLARED = {column.name for table in published_tables.ALL for column in table.own_columns}
 PANES = "carrier window_start window_end pane_index timing fired_at watermark flights row_count run_id"
@@ -65,6 +66,8 @@ def in_order(names: str) -> str:
         (COMPLETE, "complete_results", COMPLETE_RESULT),
         (WINDOW_JOIN, "pairs", f"{PAIRS} window_start window_end pane_index timing watermark"),
         (INTERVAL_JOIN, "pairs", f"{PAIRS} event_time"),
+        (AS_OF_JOIN, "pairs", f"{PAIRS} event_time"),
+        (AS_OF_JOIN, "late_events", f"source {LATE} verdict"),
         (WINDOW_JOIN, "late_events", f"source {LATE} window_start window_end"),
         (INTERVAL_JOIN, "late_events", f"source {LATE}"),
         (INTERVAL_JOIN, "invalid_events", "source reason"),

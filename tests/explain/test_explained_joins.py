@@ -11,13 +11,15 @@ from pyspark.sql import functions as F
 
 from spark_jobs.explain.explanations import UNASSIGNED, ExplainedRow, Meeting
 from spark_jobs.explain.rows import explain_rows
-from spark_jobs.explain.streams import of_interval_join, of_window_join
+from spark_jobs.explain.streams import of_as_of_join, of_interval_join, of_window_join
+from spark_jobs.pipeline.model import AsOf
 from spark_jobs.semantics.joins.interval_join import Side
 from spark_jobs.semantics.joins.joining_job import Gathered
 from spark_jobs.semantics.rows.instants import MIN, micros, table_time, table_time_us
 from tests.sampling import sampled
 from tests.support.joining import inputs_of
 from tests.support.recorded_on_spark import chosen
+from tests.vectors.as_of_joins import AsOfScenario, load_as_of_joins, matches_of
 from tests.vectors.cogroups import CoGroupScenario, load_cogroups
 from tests.vectors.joins import JoinScenario, late_of, load_joins, pairs_of
 from tests.vectors.spark_joins import joining, rows_of
@@ -43,6 +45,8 @@ BY_INTERVAL = sorted(load_joins(), key=fewest_rows, reverse=True)
 BY_WINDOW = sorted(load_cogroups(), key=lambda scenario: -min(scenario.recorded["dropped"], len(scenario.groups)))
 SAMPLE = chosen(BY_INTERVAL, 60, of_each_kind)
 SAMPLE_BY_WINDOW = BY_WINDOW[:60]
+AS_OF = sorted(load_as_of_joins(), key=lambda scenario: -len(scenario.late[Side.LEFT]))
+SAMPLE_AS_OF = chosen(AS_OF, 40, of_each_kind)
 
 
 @pytest.mark.parametrize("scenario", [sampled(s, quick=s in SAMPLE[:1], id=s.id) for s in SAMPLE])
@@ -64,6 +68,26 @@ def test_partners_of_each_row_are_the_pairs_of_the_join(session: SparkSession, s
         assert row.watermark == (table_time(before[-1]) if before else None)
         if index in late:
             assert all(partner.meeting is Meeting.TOO_LATE for partner in row.partners or ())
+
+
+@pytest.mark.parametrize("scenario", [sampled(s, quick=s in SAMPLE_AS_OF[:1], id=s.id) for s in SAMPLE_AS_OF])
+def test_versions_of_each_row_are_those_of_the_as_of_join(session: SparkSession, scenario: AsOfScenario) -> None:
+    rows, pipeline = rows_of(scenario), joining(*scenario.sources, scenario.emit)
+    stream = of_as_of_join(*inputs_of(session, rows[::-1], pipeline), pipeline, NAMES, until_us=scenario.until_us)
+    explained = explain_rows(stream, [F.lit(True), F.lit(True)], len(rows) + 1, as_of=True)
+    in_order = assert_places(explained, rows)
+    late = {*scenario.late[Side.LEFT], *scenario.late[Side.RIGHT]}
+    assert {index for index, row in in_order.items() if row.fate == "too_late"} == late
+    assert {row.fate for row in explained} <= {"on_time", "too_late"}
+    matches = {(left, right) for left, right, _ in matches_of(scenario.versioned(), AsOf.INNER)}
+    for side, name in enumerate(NAMES):
+        joined = {
+            (index, partner.row["index"])[:: 1 - 2 * side]
+            for index, row in in_order.items()
+            for partner in row.partners or ()
+            if row.input == name and partner.meeting is Meeting.JOINED
+        }
+        assert joined == matches
 
 
 def pairs_with(index: int, row: ExplainedRow, rows: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:

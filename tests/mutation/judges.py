@@ -43,6 +43,7 @@ JUDGES_OF_SPARK = (
     "tests/replay/rows/test_identical_rows.py",
     "tests/replay/joins/test_copies.py",
     "tests/replay/joins/test_join_properties.py",
+    "tests/replay/joins/test_as_of_join.py",
     "tests/replay/joins/test_interval_join.py",
     "tests/replay/panes/test_late_panes.py",
     "tests/replay/watermark/test_rounds.py",

@@ -10,6 +10,7 @@ import pytest
 from spark_jobs.pipeline.description import describe
 from spark_jobs.pipeline.model import (
     Accumulation,
+    AsOf,
     Join,
     LateData,
     Mode,
@@ -97,6 +98,10 @@ def test_a_join_names_its_inputs_its_columns_and_the_distance_of_a_pair() -> Non
     assert describe(by_interval).startswith(
         "Pairs of orders and payments by id = order_id and site, payments -5 minutes to 1 hour after orders, "
         "upper bound exclusive; bound 4 hours; "
+    )
+    as_of = replace(by_interval, join=Join(("orders", "rates"), (("currency",), ("currency",)), as_of=AsOf.LEFT_OUTER))
+    assert describe(as_of).startswith(
+        "Rows of orders with the version of rates at their time by currency, null without one; bound 4 hours; "
     )
     by_window = replace(PIPELINE, join=Join(("orders", "payments"), (("id",), ("id",))))
     assert describe(by_window).startswith("Pairs of orders and payments by id in tumbling windows of 1 hour; bound")

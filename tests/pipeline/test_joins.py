@@ -11,7 +11,7 @@ import pytest
 from spark_jobs.pipeline import PipelineError, parse
 from spark_jobs.pipeline.fingerprint import FORMAT
 from spark_jobs.pipeline.joining import bounds, joining
-from spark_jobs.pipeline.model import Expectation, Join, Placement, Strategy
+from spark_jobs.pipeline.model import AsOf, Expectation, Join, Placement, Strategy
 from spark_jobs.semantics.joins.interval_join import JoinBounds
 
 SOURCES = """
@@ -37,6 +37,7 @@ watermark: {out_of_orderness: 10 seconds}
 INTERVAL = "join: {key: [order_id], between: [-5 minutes, 1 hour]}\n"
 WINDOWS = "windows: {size: 1 hour, allowed_lateness: 5 minutes}\n"
 BY_WINDOW = "join: {key: [order_id]}\n" + WINDOWS
+AS_OF = "join: {key: [order_id], as_of: inner}\n"
 BY_CONDITION = """join: {key: [order_id], between: [0s, 1 hour], second_when: "kind = 'payment'"}\n"""
 
 
@@ -87,6 +88,18 @@ def test_two_sources_join_by_window() -> None:
         bounds(pipeline)
 
 
+@pytest.mark.parametrize("kind", AsOf)
+def test_two_sources_join_as_of_a_time(kind: AsOf) -> None:
+    pipeline = parse(SOURCES + AS_OF.replace("inner", kind))
+    assert pipeline.join == Join(("orders", "payments"), (("order_id",), ("order_id",)), as_of=kind)
+    assert pipeline.join.keeps_unmatched is (kind is AsOf.LEFT_OUTER)
+    assert not pipeline.join.by_interval
+    assert not pipeline.join.by_window
+    assert pipeline == parse(SOURCES + AS_OF.replace("inner", kind) + "windows: {kind: none}")
+    with pytest.raises(ValueError, match="found a join as of a time"):
+        bounds(pipeline)
+
+
 def test_one_source_is_split() -> None:
     pipeline = parse(SPLIT + BY_CONDITION)
     assert pipeline.join is not None
@@ -117,6 +130,8 @@ def test_the_fingerprint_distinguishes_joins() -> None:
         SOURCES + INTERVAL.replace("1 hour", "2 hours"),
         SOURCES + INTERVAL.replace("between", "exclusive: [lower], between"),
         SOURCES + BY_WINDOW,
+        SOURCES + AS_OF,
+        SOURCES + AS_OF.replace("inner", "left_outer"),
         SOURCES + BY_WINDOW.replace("[order_id]", "[]"),
         SPLIT + BY_CONDITION,
         SPLIT + BY_CONDITION.replace("'payment'", "'paid'"),
@@ -212,6 +227,26 @@ CONTRADICTIONS = [
         "5:8: join.names: found 1 names, expected one for each input, such as [orders, payments]",
     ),
     (
+        SOURCES + INTERVAL.replace("key:", "as_of: inner, key:"),
+        "15:8: join.as_of: found as_of and between, and rows join in one way; take one of the two away",
+    ),
+    (
+        SOURCES + AS_OF + WINDOWS,
+        "16:1: windows: found tumbling windows and join.as_of; take as_of away, or write kind: none",
+    ),
+    (
+        SOURCES + AS_OF.replace("inner", "left"),
+        "15:32: join.as_of: found 'left', expected inner or left_outer; did you mean 'left_outer'?",
+    ),
+    (
+        SOURCES + AS_OF.replace("key:", "exclusive: [upper], key:"),
+        "15:8: join.exclusive: is about the bounds of between, which is missing; take it away",
+    ),
+    (
+        SOURCES.replace("name: orders", "name: event_time") + AS_OF,
+        "4:5: sources[0].name: found the name 'event_time', which is a column of pairs themselves; use another name",
+    ),
+    (
         SOURCES + INTERVAL + WINDOWS,
         "16:1: windows: found tumbling windows and join.between; take between away, or write kind: none",
     ),
@@ -219,14 +254,14 @@ CONTRADICTIONS = [
         SOURCES + "join: {key: [order_id]}\n",
         (
             "15:1: join.between: missing, and there are no windows; a join has bounds such as between: "
-            "[-5 minutes, 1 hour], or windows"
+            "[-5 minutes, 1 hour], as_of, or windows"
         ),
     ),
     (
         SOURCES + "join: {key: [order_id]}\nwindows: {kind: none}",
         (
-            "16:11: windows.kind: found none and no join.between; a join has bounds such as between: "
-            "[-5 minutes, 1 hour], or windows"
+            "16:11: windows.kind: found none and no join.between or join.as_of; a join has bounds such as between: "
+            "[-5 minutes, 1 hour], as_of, or windows"
         ),
     ),
     (
@@ -283,11 +318,11 @@ CONTRADICTIONS = [
     ),
     (
         SOURCES + "windows: {kind: none}",
-        "15:11: windows.kind: none belongs to a join by interval, expected tumbling, sliding or session",
+        "15:11: windows.kind: none belongs to a join by interval or as of, expected tumbling, sliding or session",
     ),
     (
         SOURCES + "join: [order_id]\n",
-        "15:7: join: found a list, expected a mapping with the keys key, between, exclusive, names, second_when",
+        "15:7: join: found a list, expected a mapping with the keys key, between, exclusive, as_of, names, second_when",
     ),
 ]
 

@@ -66,7 +66,7 @@ LATER = [
     (
         "kind: tumbling",
         "kind: none",
-        "19:3: windows.kind: none belongs to a join by interval, expected tumbling, sliding or session",
+        "19:3: windows.kind: none belongs to a join by interval or as of, expected tumbling, sliding or session",
     ),
     (
         "  order: arrival",

@@ -45,7 +45,11 @@ _VECTORS = ("tests/vectors/**", "!tests/vectors/**/test_*.py")
 _SLICINGS = ("tests/jobs/stage/test_slicings.py", "tests/jobs/stage/test_recorded_slicings.py")
 _SCENARIOS = ("tests/replay/test_scenarios.py",)
 _TRIGGERS = ("tests/replay/panes/test_triggers.py", "tests/expectations/suites/test_panes.py")
-_JOINS = ("tests/replay/joins/test_interval_join.py", "tests/replay/joins/test_window_join.py")
+_JOINS = (
+    "tests/replay/joins/test_interval_join.py",
+    "tests/replay/joins/test_as_of_join.py",
+    "tests/replay/joins/test_window_join.py",
+)
 _COMPARISONS = (
     "tests/jobs/advise/test_advise.py",
     "tests/replay/native/test_expressions.py",
@@ -149,7 +153,7 @@ PROOFS = (
     ),
     Proof(
         "joins",
-        "Spark returns what Flink returned for each recorded interval join and window join.",
+        "Spark returns what Flink returned for each recorded interval join, as-of join and window join.",
         "A join keeps rows of two inputs by the slower watermark: each input alone can be right and the join wrong.",
         tests=_JOINS,
         depends=(_SAMPLING, *_LOCKED, *_RULES, *_SUPPORT, *_VECTORS, *_JOINS),

@@ -47,7 +47,13 @@ def test_the_shortest_lateness_that_takes_in_nine_of_ten_is_proposed(
 
 
 @pytest.mark.parametrize(
-    "changes", [{"merging": True}, {"closes": False}, {"join": JoinFacts(("a", "b"), "0s to 1 hour apart")}]
+    "changes",
+    [
+        {"merging": True},
+        {"closes": False},
+        {"join": JoinFacts(("a", "b"), "0s to 1 hour apart")},
+        {"join": JoinFacts(("a", "b"), is_as_of=True)},
+    ],
 )
 def test_nothing_is_proposed_where_lateness_also_changes_windows(run: ReportData, changes: dict[str, Any]) -> None:
     assert proposed_lateness(replace(run, **changes)) is None

@@ -441,6 +441,22 @@ def test_headlines_of_a_join_are_its_pairs_and_late_rows(run: ReportData) -> Non
     assert by_window["too late"].meaning == too_late_of_windows(run)
 
 
+def test_headlines_of_an_as_of_join_are_its_rows_and_late_rows(run: ReportData) -> None:
+    facts = JoinFacts(("orders", "rates"), is_as_of=True)
+    inner = replace(joined(run, None), join=facts)
+    outer = replace(inner, join=replace(facts, keeps_unmatched=True))
+    meanings = {
+        name: {headline.label: headline.meaning for headline in headlines.headlines(data)}
+        for name, data in (("inner", inner), ("outer", outer))
+    }
+    assert meanings["inner"]["pairs"] == "Rows of orders with the version of rates at their event time."
+    assert meanings["outer"]["pairs"].endswith("at their event time, or null without one.")
+    assert meanings["inner"]["too late"].endswith("kept in late_events with their verdict.")
+    page = render(outer)
+    assert "2 rows came late; how many of each input is above." in page
+    assert "by their event time, that of the row of orders; a point is 1 hour." in page
+
+
 def too_late_of_windows(run: ReportData) -> str:
     return next(headline.meaning for headline in headlines.headlines(run) if headline.label == "too late")
 

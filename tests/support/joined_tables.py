@@ -10,7 +10,7 @@ from typing import Any
 from spark_jobs.pipeline.joining import bounds, joining
 from spark_jobs.pipeline.model import EndOfInput, Pipeline
 from spark_jobs.semantics.joins.interval_join import Side
-from spark_jobs.semantics.joins.joining_job import Arrival, JoinSource, Judged, gather, join
+from spark_jobs.semantics.joins.joining_job import Arrival, JoinSource, Judged, Versioned, gather, join, join_as_of
 from spark_jobs.semantics.joins.window_join import CoGroup, Group
 from spark_jobs.semantics.rows.events import Event, EventReader
 from spark_jobs.semantics.rows.instants import MAX, MIN, table_time, table_time_us
@@ -51,7 +51,10 @@ class JoinedTables:
             sources = sources[:1]
         self._arrivals = [self._arrival(side, event) for side, event in self._in_order()]
         emit = pipeline.watermark.emit
-        if self._join.by_interval:
+        if self._join.is_as_of:
+            closes = pipeline.replay.end_of_input is EndOfInput.CLOSE
+            self._as_of(join_as_of(self._arrivals, emit, *sources, closes=closes))
+        elif self._join.by_interval:
             joined = join(self._arrivals, bounds(pipeline), emit, *sources)
             self._by_interval(joined.pairs, joined.late, joined.watermarks)
         else:
@@ -111,6 +114,27 @@ class JoinedTables:
             behind = [mark for after, mark in watermarks if after < number[id(arrival.row)]]
             self._add_late_event(arrival, max(behind, default=MIN))
 
+    def _as_of(self, versioned: Versioned) -> None:
+        first, second = self._join.names
+        joined: dict[int, bool] = {}
+        for _, match, clock_us, _ in versioned.emitted:
+            left, right = match.left, match.right
+            joined[id(left.row)] = right is not None
+            if not self._events[id(left.row)][1].is_kept or (right is None and not self._join.keeps_unmatched):
+                continue
+            self.pairs.append(
+                {
+                    first: dict(left.row),
+                    second: None if right is None else dict(right.row),
+                    "event_time": table_time(match.ts),
+                    "fired_at": table_time_us(clock_us),
+                }
+            )
+        for arrival, watermark in versioned.late:
+            is_joined = joined.get(id(arrival.row))
+            of_left = "waits" if is_joined is None else "joined" if is_joined else "unmatched"
+            self._add_late_event(arrival, watermark, of_left if arrival.side is Side.LEFT else "kept")
+
     def _pairs_of(self, group: Group[str, Any], fired_us: int) -> None:
         first, second = self._join.names
         for left, right in product(group.left, group.right):
@@ -138,7 +162,7 @@ class JoinedTables:
             fate = "unassigned" if judged.fate is None else judged.fate.value
             self.counts[f"{fate}_of_{self._name(side)}"] += 1
 
-    def _add_late_event(self, arrival: Arrival, watermark: int) -> None:
+    def _add_late_event(self, arrival: Arrival, watermark: int, verdict: str = "") -> None:
         side, event = self._events[id(arrival.row)]
         if not event.is_kept:
             return
@@ -151,7 +175,9 @@ class JoinedTables:
             "watermark": table_time(watermark),
             "late_by_ms": watermark - event.ts,
         }
-        if not self._join.by_interval:
+        if verdict:
+            row["verdict"] = verdict
+        if self._join.by_window:
             window = self._newest_window(event.ts)
             row |= {
                 "window_start": None if window is None else table_time(window.start),
@@ -168,7 +194,7 @@ class JoinedTables:
 
     def _fates(self) -> None:
         fates: tuple[str, ...] = ("rows_read", "invalid", "filtered", "too_late")
-        if not self._join.by_interval:
+        if self._join.by_window:
             fates += ("on_time", "late", "unassigned")
         for name, fate in product(self._join.names, fates):
             self.counts[fate] += self.counts[f"{fate}_of_{name}"]

@@ -39,6 +39,11 @@ def interval_join(table: str) -> Pipeline:
     return from_mapping({**join_source(table), "name": "near", "join": between})
 
 
+def as_of_join(table: str) -> Pipeline:
+    as_of = {"key": ["device"], "as_of": "left_outer", "second_when": "site = 'east'"}
+    return from_mapping({**join_source(table), "name": "valid", "join": as_of})
+
+
 def window_join(table: str) -> Pipeline:
     split = {"key": ["device"], "second_when": "site = 'east'", "names": ["west", "east"]}
     spec = {"size": "1 minute", "allowed_lateness": "2 minutes"}
@@ -56,7 +61,7 @@ def join_source(table: str) -> dict[str, object]:
     "declare",
     [
         sampled(declare, quick=declare is windows)
-        for declare in (windows, retracting_sessions, interval_join, window_join)
+        for declare in (windows, retracting_sessions, interval_join, as_of_join, window_join)
     ],
 )
 def test_a_run_publishes_the_declared_columns(
@@ -79,8 +84,8 @@ def expected(table: Table, pipeline: Pipeline) -> Iterator[str]:
     """Return the names of the columns of `table`, in order."""
     key = list(pipeline.windows.key if pipeline.join is None else pipeline.join.key[0])
     inputs: Sequence[str] = () if pipeline.join is None else pipeline.join.names
-    by_window = pipeline.join is not None and not pipeline.join.by_interval
-    by_interval = pipeline.join is not None and not by_window
+    by_window = pipeline.join is not None and pipeline.join.by_window
+    by_time = pipeline.join is not None and not by_window
     parts: dict[Part, Sequence[str]] = {
         Part.KEY: key if pipeline.join is None or by_window else [],
         Part.AGGREGATES: [aggregate.name for aggregate in pipeline.windows.aggregates],
@@ -91,15 +96,16 @@ def expected(table: Table, pipeline: Pipeline) -> Iterator[str]:
         "": True,
         "a join": pipeline.join is not None,
         "a join by window": by_window,
-        "a join by interval": by_interval,
+        "a join by interval or as of": by_time,
+        "a join as of": pipeline.join is not None and pipeline.join.is_as_of,
         "`accumulation: retracting`": pipeline.windows.accumulation is Accumulation.RETRACTING,
     }
     columns = table.columns
-    if by_interval and Part.INPUTS in columns:
-        # A join by interval has the inputs before the times, a join by window behind them.
+    if by_time and Part.INPUTS in columns:
+        # A join by interval or as of has the inputs before the times, a join by window behind them.
         columns = (Part.INPUTS, *(column for column in columns if column is not Part.INPUTS))
     for column in columns:
-        if by_interval and isinstance(column, Column) and column.name in ("window_start", "window_end"):
+        if by_time and isinstance(column, Column) and column.name in ("window_start", "window_end"):
             continue
         if isinstance(column, Column):
             yield from [column.name] if conditions[column.when] else []

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from spark_jobs.semantics.joins.interval_join import Side
 from spark_jobs.semantics.reference import replay
-from tests.vectors import joins
+from tests.vectors import as_of_joins, joins
+from tests.vectors.as_of_joins import AsOfScenario, load_as_of_joins
 from tests.vectors.joins import JoinScenario, load_joins, pairs_of
 from tests.vectors.outcomes import calendar_of, late_of, panes_of, unassigned_of
 from tests.vectors.scenarios import Scenario, is_in_reference, read
@@ -42,16 +43,28 @@ def join_differs(scenario: JoinScenario) -> list[str]:
     return [name for name, is_same in parts.items() if not is_same]
 
 
+def as_of_differs(scenario: AsOfScenario) -> list[str]:
+    """Name the parts of an as-of join's answer that are not Flink's."""
+    versioned = scenario.versioned()
+    parts = {
+        "rows": as_of_joins.matches_of(versioned, scenario.kind) == scenario.matches,
+        "watermarks": [(arrived - 1, mark) for arrived, mark in versioned.watermarks] == scenario.watermarks,
+    }
+    return [name for name, is_same in parts.items() if not is_same]
+
+
 def main(scenarios: Path, results: Path) -> int:
     """Print what differs and how much was compared."""
     everything = read(scenarios, results)
     compared = [scenario for scenario in everything if is_in_reference(scenario.declared)]
-    joined = load_joins(scenarios, results)
+    joined, versioned = load_joins(scenarios, results), load_as_of_joins(scenarios, results)
     different = {scenario.id: differences for scenario in compared if (differences := differs(scenario))}
     different |= {scenario.id: differences for scenario in joined if (differences := join_differs(scenario))}
+    different |= {scenario.id: differences for scenario in versioned if (differences := as_of_differs(scenario))}
     for name, differences in different.items():
         print(f"{name}: other {', '.join(differences)}")
-    kinds = Counter(scenario.pipeline.windows.kind for scenario in compared) + Counter({"join": len(joined)})
+    kinds = Counter[str](scenario.pipeline.windows.kind for scenario in compared)
+    kinds += Counter({"join": len(joined), "as-of join": len(versioned)})
     print(", ".join(f"{kind} {number}" for kind, number in sorted(kinds.items())))
     panes, late = sum(len(s.panes) for s in compared), sum(len(s.late) for s in compared)
     pairs = sum(len(s.pairs) for s in joined)

@@ -100,8 +100,12 @@ class JoinScenario(Recorded):
 
 
 def load_joins(scenarios: Path = HERE / SCENARIOS, results: Path = HERE / RESULTS) -> list[JoinScenario]:
-    """Give every join of scenarios and Flink's answers, JSON lines paired by id."""
-    return [JoinScenario(declared, recorded) for declared, recorded in paired(scenarios, results) if "join" in declared]
+    """Give every interval join of scenarios and Flink's answers, JSON lines paired by id."""
+    return [
+        JoinScenario(declared, recorded)
+        for declared, recorded in paired(scenarios, results)
+        if "lower_ms" in declared.get("join", {})
+    ]
 
 
 def pairs_of(joined: Joined) -> list[PairTuple]:

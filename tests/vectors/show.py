@@ -24,6 +24,7 @@ CORPORA = {
     "scenarios": ("scenarios.jsonl.gz", "flink_results.jsonl.gz"),
     "hard": ("hard_scenarios.jsonl.gz", "hard_flink_results.jsonl.gz"),
     "triggers": ("trigger_scenarios.jsonl.gz", "flink_trigger_results.jsonl.gz"),
+    "as_of_joins": ("as_of_joins.jsonl.gz", "flink_as_of_joins.jsonl.gz"),
     "cogroups": ("cogroups.jsonl.gz", "flink_cogroups.jsonl.gz"),
     "subtasks": ("subtasks.jsonl.gz", "flink_subtasks.jsonl.gz"),
 }
@@ -93,7 +94,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.vectors.show", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("id", nargs="*", help="the id of a recorded scenario")
     parser.add_argument("--list", action="store_true", help="print ids, kinds and features, a line each")
-    parser.add_argument("--kind", action="append", default=[], help="tumbling, sliding, session, interval join, ...")
+    parser.add_argument("--kind", action="append", default=[], help="tumbling, session, interval join, as-of join, ...")
     parser.add_argument("--feature", action="append", default=[], help="a feature that --list prints")
     options = parser.parse_args(arguments)
     if not options.id and not options.list:

@@ -40,7 +40,7 @@ def rows_of(scenario: JoinScenario) -> list[dict[str, Any]]:
             "index": index,
             "side": event.get("side", "left"),
             "partition": event["partition"],
-            "key": event["key"],
+            "key": event.get("key"),
             "ts": event["ts"],
             "arrival_us": arrival * 1000 + place,
             "marker": event.get("marker", False),

@@ -21,15 +21,24 @@ def test_a_drawing_is_read_back(recording: Recording) -> None:
     assert read(text_of(recording)) == flink.drawn(recording.declared, recording.answer)
 
 
-# A drawing does not hold the task of a partition without rows. A co-group becomes the window that Flink runs it as.
-@pytest.mark.parametrize("recording", [r for r in EVERY_50TH if r.corpus not in ("cogroups", "subtasks")], ids=id_of)
+def is_drawn_whole(recording: Recording) -> bool:
+    """Return whether a drawing holds all of a scenario.
+
+    A drawing does not hold the task of a partition without rows. A window join becomes the window that Flink runs.
+    """
+    declared = recording.declared
+    has_window_join = "join" not in declared and any("side" in event for event in declared["events"])
+    return recording.corpus not in ("cogroups", "subtasks") and not has_window_join
+
+
+@pytest.mark.parametrize("recording", [*filter(is_drawn_whole, EVERY_50TH)], ids=id_of)
 def test_a_drawing_is_the_recorded_scenario(recording: Recording) -> None:
     drawn = read(text_of(recording))
     assert flink.plain(flink.scenario(drawn)) == flink.plain(recording.declared)
 
 
 def test_every_corpus_is_drawn() -> None:
-    assert {recording.corpus for recording in EVERY_50TH} >= {"scenarios", "hard", "triggers", "cogroups", "subtasks"}
+    assert {recording.corpus for recording in EVERY_50TH} >= {*CORPORA} - {"worked"}
     assert {recording.corpus for recording in RECORDED} == {*CORPORA, "worked"}
 
 

@@ -56,7 +56,7 @@ def scenario(drawing: Drawing) -> Declared:
         declared["end_ms"] = drawing.until
     if pipeline.replay.end_of_input.value == "keep_open":
         declared["end"] = "none"
-    if pipeline.join is not None and pipeline.join.by_interval:
+    if pipeline.join is not None and not pipeline.join.by_window:
         if united:
             declared.pop("partitions", None)
         return {**declared, "join": _interval(pipeline)}
@@ -133,13 +133,14 @@ def _trigger(trigger: Any) -> Declared:
 
 def _interval(pipeline: Any) -> Declared:
     join, united = pipeline.join, pipeline.sources
-    declared: Declared = {
+    bounds = {
         "lower_ms": join.lower_ms,
         "upper_ms": join.upper_ms,
         "lower_inclusive": join.lower_inclusive,
         "upper_inclusive": join.upper_inclusive,
-        "shared_source": not united,
     }
+    kind = {"as_of": join.as_of.value} if join.is_as_of else bounds
+    declared: Declared = {**kind, "shared_source": not united}
     if united:
         declared["right_strategy"] = _strategy(united[1].watermark)
         sides = zip(("left", "right"), united, strict=True)
@@ -174,9 +175,10 @@ def drawn(declared: Mapping[str, Any], answer: Mapping[str, Any]) -> Drawing:
 
 
 def kind(declared: Mapping[str, Any]) -> str:
-    """Name what a recorded scenario is about: interval join, co-group, or the kind of its windows."""
+    """Name what a recorded scenario is about: interval join, as-of join, co-group, or the kind of its windows."""
     if "join" in declared:
-        return "co-group" if "window" in declared else "interval join"
+        name = "as-of join" if "as_of" in declared["join"] else "interval join"
+        return "co-group" if "window" in declared else name
     return str(declared["window"]["kind"])
 
 
@@ -185,7 +187,7 @@ def _row(event: Mapping[str, Any], declared: Mapping[str, Any]) -> Row:
     return Row(
         ts=event["ts"],
         arrival=event["arrival"],
-        key=event["key"],
+        key=event.get("key", "null"),
         partition=event["partition"],
         side=event.get("side", "left"),
         task=task,
@@ -212,6 +214,8 @@ def _pipeline(declared: Mapping[str, Any]) -> Declared:
 
 def _inputs(declared: Mapping[str, Any], join: Mapping[str, Any], watermark: Declared) -> Declared:
     drawn_join: Declared = {}
+    if "as_of" in join:
+        drawn_join["as_of"] = join["as_of"]
     if "lower_ms" in join:
         drawn_join["between"] = [_duration(join["lower_ms"]), _duration(join["upper_ms"])]
         exclusive = [end for end in ("lower", "upper") if not join.get(f"{end}_inclusive", True)]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from spark_jobs.cases.drawing import Drawing, Step
-from spark_jobs.cases.happenings import MAX, NO_WINDOW, TOO_LATE, Window, fires, groups, pair
+from spark_jobs.cases.happenings import LATE, MAX, NO_WINDOW, TOO_LATE, Window, fires, groups, pair, versioned
 from spark_jobs.cases.story import Place, Story
 from tests.vectors.scenarios import Scenario
 
@@ -52,6 +52,9 @@ class _Answer(Story):
                 self._pane(pane)
         for group in self._answer.get("groups", ()):
             self._group(group)
+        if "as_of" in self._declared.get("join", {}):
+            self._versions()
+            return
         for joined_pair in self._answer.get("pairs", ()):
             at = Place(self._number(joined_pair["after_event"]), at_tick=False)
             entry = pair(
@@ -66,6 +69,20 @@ class _Answer(Story):
                 self._row(index, TOO_LATE)
         for index in set(self._answer.get("unassigned", ())) - set(self._answer.get("late", ())):
             self._row(index, NO_WINDOW)
+
+    def _versions(self) -> None:
+        """Note the rows that an as-of join emits. The answer does not name late rows: a watermark before them does."""
+        places = {mark["watermark"]: self._place_of(mark) for mark in self._marks if mark["watermark"] != MAX}
+        for emitted in self._answer["pairs"]:
+            right = emitted.get("right")
+            entry = versioned(self._number(emitted["left"]), None if right is None else self._number(right))
+            # The end of one input may emit rows a moment before the end of both.
+            watermark = emitted["watermark"] if emitted["watermark"] in places else MAX
+            self.happen(places.get(watermark, Place(-1, at_tick=True)), entry, watermark)
+        for index, event in enumerate(self._declared["events"]):
+            before = [mark["watermark"] for mark in self._marks if mark["after_event"] < index]
+            if before and event["ts"] <= max(before):
+                self._row(index, LATE)
 
     def _row(self, index: int, happening: Any) -> None:
         number = self._number(index)

@@ -30,6 +30,7 @@ CONCEPTS = {
     "Triggers": "A trigger changes when a window fires, not what it contains.",
     "Sessions": "Rows of one key that are no further apart than the gap are one session.",
     "Interval joins": "Rows of two inputs are a pair when their times are near each other.",
+    "As-of joins": "A row of the first input joins the version of the second one that is valid at its time.",
     "Window joins": "Rows of two inputs are a pair when they share a window.",
     "Replay settings": "Settings of the replay, and results that Flink does not have.",
 }
@@ -50,7 +51,8 @@ Read a drawing from top to bottom:
   is the `end` of the input.
 - Next is the watermark right after that line: `-` before the first watermark, `max` at the end.
 - The last column lists the effects: panes that fire with the numbers of their rows, late rows, pairs. `too late` means
-  that the row goes to the late output. `no window` means that no table contains the row.
+  that the row goes to the late output. `late` is a late row of an as-of join, which counts all the same. `no window`
+  means that no table contains the row.
 
 Windows `[a, b)` contain a and not b. Times are in milliseconds unless the example names seconds.
 """

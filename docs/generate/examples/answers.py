@@ -14,7 +14,7 @@ from spark_jobs.pipeline import Pipeline
 from spark_jobs.pipeline.joining import JoiningPipeline, bounds, joining
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.joins.interval_join import Side
-from spark_jobs.semantics.joins.joining_job import Arrival, JoinSource, gather, join
+from spark_jobs.semantics.joins.joining_job import Arrival, JoinSource, gather, join, join_as_of
 from spark_jobs.semantics.joins.window_join import CoGroup
 from spark_jobs.semantics.rows.events import Event, event_reader
 from spark_jobs.semantics.rows.expressions import Expression, column
@@ -54,6 +54,8 @@ def of_reference(example: Example) -> Answer:
     """Compute an example with the reference."""
     if example.pipeline.join is None:
         return _windows(example)
+    if example.pipeline.join.is_as_of:
+        return _as_of_join(example)
     return _interval_join(example) if example.pipeline.join.by_interval else _window_join(example)
 
 
@@ -101,6 +103,47 @@ def _interval_join(example: Example) -> Answer:
         for arrived, pair in joined.pairs
     ]
     return _joined(example, judged, pairs, _advances(arrivals, joined.watermarks))
+
+
+def _as_of_join(example: Example) -> Answer:
+    inputs, arrivals = joining(example.pipeline), _arrivals(example)
+    versioned = join_as_of(arrivals, inputs.emit, *_sources(inputs))
+    versions = {id(each.match.left): each.match.right for each in versioned.emitted}
+    late = {id(each.arrival): each.watermark for each in versioned.late}
+    # Without an end there is no moment between the ends of the two inputs.
+    watermarks = join_as_of(arrivals, inputs.emit, *_sources(inputs), closes=False).watermarks
+    judged = [
+        _of_arrival(arrival, _before(watermarks, place), LATE if id(arrival) in late else ACCEPTED)
+        for place, arrival in enumerate(arrivals)
+    ]
+    outer = example.pipeline.join is not None and example.pipeline.join.keeps_unmatched
+    pairs = [
+        {
+            **pair_row(example, match.left.row, None if match.right is None else match.right.row),
+            "event_time": table_time(match.ts),
+            "fired_at": table_time_us(clock_us),
+        }
+        for _, match, clock_us, _ in versioned.emitted
+        if match.right is not None or outer
+    ]
+    names, empty = list(example.inputs), dict.fromkeys(example.columns["late_events"])
+    late_events = [
+        {
+            **empty,
+            "source": names[list(Side).index(arrival.side)],
+            **arrival.row,
+            "watermark": table_time(watermark),
+            "verdict": _verdict(arrival, versions),
+        }
+        for arrival, watermark in versioned.late
+    ]
+    return Answer(judged, pairs, late_events, _advances(arrivals, watermarks))
+
+
+def _verdict(arrival: Arrival, versions: Mapping[int, Arrival | None]) -> str:
+    if arrival.side is Side.RIGHT:
+        return "kept"
+    return "unmatched" if versions[id(arrival)] is None else "joined"
 
 
 def _window_join(example: Example) -> Answer:
@@ -182,10 +225,12 @@ def _before(watermarks: Iterable[tuple[int, int]], place: int) -> int:
     return max((watermark for arrived, watermark in watermarks if arrived <= place), default=MIN)
 
 
-def pair_row(example: Example, left: Mapping[str, Any], right: Mapping[str, Any]) -> TableRow:
-    """Return the columns of both rows of a pair, each with the name of its input before it."""
+def pair_row(example: Example, left: Mapping[str, Any], right: Mapping[str, Any] | None) -> TableRow:
+    """Return the columns of both rows of a pair, each with the name of its input before it; null without a row."""
     sides = zip(example.inputs.items(), (left, right), strict=True)
-    return {f"{name}.{column}": row[column] for (name, rows), row in sides for column in rows[0]}
+    return {
+        f"{name}.{column}": None if row is None else row[column] for (name, rows), row in sides for column in rows[0]
+    }
 
 
 def main() -> None:

@@ -101,7 +101,8 @@ class Example:
         of_rows = [f"{name}.{column}" for name, rows in self.inputs.items() for column in rows[0]]
         late = ["source", *dict.fromkeys(column for rows in self.inputs.values() for column in rows[0]), "watermark"]
         times = ("event_time", "fired_at")
-        pairs = [*of_rows, *times] if pipeline.join.by_interval else [*_WINDOW, *_FIRING, *of_rows]
+        pairs = [*_WINDOW, *_FIRING, *of_rows] if pipeline.join.by_window else [*of_rows, *times]
+        late += ["verdict"] if pipeline.join.is_as_of else []
         return {self.results: pairs, "late_events": late}
 
     def expected_file(self, table: str) -> Path:

@@ -11,7 +11,7 @@ from functools import partial
 from docs.generate.examples.answers import Answer, of_reference
 from docs.generate.examples.folder import Example, csv_rows, examples, field_text
 from docs.generate.examples.picture import draw, number
-from spark_jobs.pipeline.model import Order, Strategy, TriggerKind, WindowKind
+from spark_jobs.pipeline.model import AsOf, Order, Strategy, TriggerKind, WindowKind
 from spark_jobs.semantics.rows.instants import table_time
 
 _TEST = "<!-- test: shown the tests of the examples read this file -->"
@@ -47,6 +47,13 @@ GROUPS: Mapping[str, Group] = {
             WindowKind.SLIDING: "sliding_join",
             WindowKind.SESSION: "session_join",
         },
+    ),
+    "as_of": Group(
+        "By as-of join",
+        "A join as of a time gives each row of the first input the newest row of the second one that is not after it."
+        " The examples read the same rows.",
+        "join.as_of",
+        {AsOf.LEFT_OUTER: "as_of_outer", AsOf.INNER: "as_of_inner"},
     ),
     "watermarks": Group(
         "By watermark",

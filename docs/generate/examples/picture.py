@@ -164,10 +164,12 @@ def _pairs(example: Example, answer: Answer) -> Iterator[tuple[Judged, Judged]]:
     names = list(example.inputs)
     for result in _distinct(answer.results, [name for name in answer.results[0] if "." in name]):
         left, right = (
-            next(row for row in answer.judged if row.side == side and _is_part(row.row, names[side], result))
+            next((row for row in answer.judged if row.side == side and _is_part(row.row, names[side], result)), None)
             for side in (0, 1)
         )
-        yield left, right
+        # A left outer as-of join has results without a second row.
+        if left is not None and right is not None:
+            yield left, right
 
 
 def _is_part(row: Mapping[str, Any], name: str, result: TableRow) -> bool:

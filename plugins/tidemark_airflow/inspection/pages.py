@@ -231,6 +231,7 @@ def _render(template: str, nonce: str, line: TimeLine | None = None, **values: A
         places=places,
         fates=words.FATES,
         fates_of_interval=words.FATES_OF_INTERVAL,
+        fates_as_of=words.FATES_AS_OF,
         event=words.event,
         outside=(INVALID, LEFT_OUT),
         value=_value,

@@ -136,8 +136,9 @@ def explain(
     conditions = [_condition(reading.frames, text) for text in request.conditions]
     with shuffling(spark, 0):
         stream = reading.stream
-        reach = bounds(pipeline) if _is_by_interval(pipeline) else None
-        explained = [explain_rows(stream, each, request.most, reach) for each in conditions]
+        is_as_of = pipeline.join is not None and pipeline.join.is_as_of
+        near = bounds(pipeline) if pipeline.join is not None and pipeline.join.by_interval else None
+        explained = [explain_rows(stream, each, request.most, near, as_of=is_as_of) for each in conditions]
         window = _window(stream, request)
     run_id, arrived_to = (None, None) if run is None else (run.run_id, run.arrived_to)
     return Explanation(pipeline.name, reading.versions, run_id, arrived_to, explained, window)
@@ -145,15 +146,13 @@ def explain(
 
 def _require_windows(pipeline: Pipeline, request: Request) -> None:
     """Raise InputError for a request that the pipeline cannot answer."""
-    if request.window_start_ms is not None and _is_by_interval(pipeline):
-        raise InputError(
-            "--window: the pipeline joins by interval and has no windows. Explain rows: --row 'order_id = 17'",
-            code=ErrorCode.OPTION_WRONG,
-        )
-
-
-def _is_by_interval(pipeline: Pipeline) -> bool:
-    return pipeline.join is not None and pipeline.join.by_interval
+    if request.window_start_ms is None or pipeline.join is None or pipeline.join.by_window:
+        return
+    kind = "as of a time" if pipeline.join.is_as_of else "by interval"
+    raise InputError(
+        f"--window: the pipeline joins {kind} and has no windows. Explain rows: --row 'order_id = 17'",
+        code=ErrorCode.OPTION_WRONG,
+    )
 
 
 def _arrived(rows: Frames, pipeline: Pipeline, run: Run | None) -> Frames:
@@ -189,6 +188,8 @@ def _stream(completed: Frames, pipeline: Pipeline, until_us: int | None) -> Stre
     if pipeline.join is None:
         return streams.of_source(first, pipeline, until_us=until_us)
     inputs, names = joining(pipeline), pipeline.join.names
+    if pipeline.join.is_as_of:
+        return streams.of_as_of_join(first, second, inputs, names, until_us=until_us)
     if pipeline.join.by_interval:
         return streams.of_interval_join(first, second, inputs, bounds(pipeline), names, until_us=until_us)
     return streams.of_window_join(first, second, inputs, pipeline.windows, names, until_us=until_us)

@@ -7,7 +7,7 @@ A late row would have counted with an allowed lateness of
 
 or with a bound that is greater by needed - lateness: then every watermark is earlier by that. A session row may need
 less, because it may merge with an older session. A row of an interval join needs a bound greater by `late_by_ms` (rule
-91), and has no lateness.
+91), of an as-of join by a millisecond more (rule 104). Both have no lateness.
 """
 
 from __future__ import annotations

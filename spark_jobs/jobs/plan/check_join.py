@@ -14,7 +14,7 @@ from spark_jobs.pipeline.joining import JoiningPipeline, joining
 from spark_jobs.pipeline.model import Join, Pipeline
 from spark_jobs.replay import UnsupportedPipelineError
 from spark_jobs.replay.rows.computed_columns import with_computed
-from spark_jobs.replay.supported import require_interval_join, require_window_join
+from spark_jobs.replay.supported import require_as_of_join, require_interval_join, require_window_join
 from spark_jobs.semantics.watermark.custom import GeneratorError
 from spark_jobs.tables import source
 from spark_jobs.tables.errors import SourceError
@@ -42,10 +42,12 @@ def check_join(left: DataFrame, right: DataFrame | None, pipeline: Pipeline) -> 
 
 def _unsupported(inputs: JoiningPipeline, pipeline: Pipeline) -> Iterator[Misfit]:
     try:
-        if pipeline.join is not None and pipeline.join.by_interval:
-            require_interval_join(inputs)
-        else:
+        if pipeline.join is None or pipeline.join.by_window:
             require_window_join(inputs, pipeline.windows)
+        elif pipeline.join.is_as_of:
+            require_as_of_join(inputs)
+        else:
+            require_interval_join(inputs)
     except GeneratorError as problem:
         raise InputError(f"watermark.class: {problem}", code=ErrorCode.GENERATOR_FAILED) from problem
     except UnsupportedPipelineError as problem:

@@ -24,7 +24,7 @@ from spark_jobs.tables.lake import Lake
 class Extent:
     """Rows, files and bytes of the sources that a run reads, and the first and last window of the rows.
 
-    Every file with a needed row is counted. A join by interval has no windows.
+    Every file with a needed row is counted. A join by interval or as of has no windows.
     """
 
     source_rows: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -24,7 +24,7 @@ from spark_jobs.tables import source
 from spark_jobs.tables.lake import result_tables
 
 #: The columns that tables of source rows add to the source's columns; they stand last.
-_ADDED = ("event_time", "arrival_time", "watermark", "late_by_ms", "window_start", "window_end", "reason")
+_ADDED = ("event_time", "arrival_time", "watermark", "late_by_ms", "verdict", "window_start", "window_end", "reason")
 
 
 def empty_tables(pipeline: Pipeline, left: DataFrame, right: DataFrame | None = None) -> dict[str, DataFrame]:
@@ -70,18 +70,19 @@ def _of_windows(pipeline: Pipeline, events: DataFrame) -> dict[str, DataFrame]:
 
 
 def _of_join(pipeline: Pipeline, join: Join, left: DataFrame, right: DataFrame | None) -> dict[str, DataFrame]:
-    grid = Windows(size_ms=1) if join.by_interval else pipeline.windows
+    grid = pipeline.windows if join.by_window else Windows(size_ms=1)
     joined = inputs(left, right, joining(pipeline), grid)
     rows, alone = joined.prepared, joined.pipelines
     own = [side.select(*map(quoted, source_columns(side))) for side in rows]
-    key = [] if join.by_interval else [quoted(name) for name in join.key[LEFT]]
+    key = [quoted(name) for name in join.key[LEFT]] if join.by_window else []
     parts = {
         Part.KEY: own[LEFT].select(*key).schema.fields,
         Part.INPUTS: [T.StructField(name, side.schema) for name, side in zip(join.names, own, strict=True)],
     }
-    has = {When.ALWAYS, When.JOIN, When.INTERVAL_JOIN if join.by_interval else When.WINDOW_JOIN}
+    has = published_tables.conditions_of(join)
+    verdict = {"verdict": F.lit("")} if join.is_as_of else {}
     late = [
-        side.select(*beside(side, late_columns(of), of)) if join.by_interval else late_events(side, of)
+        late_events(side, of) if join.by_window else side.select(*beside(side, {**late_columns(of), **verdict}, of))
         for side, of in zip(map(_as_late, rows), alone, strict=True)
     ]
     invalid = [invalid_events(side, of) for side, of in zip(rows, alone, strict=True)]
@@ -103,7 +104,7 @@ def _aggregates(rows: DataFrame, pipeline: Pipeline) -> list[T.StructField]:
 
 
 def _frame(
-    spark: SparkSession, table: Table, parts: Mapping[Part, Iterable[T.StructField]], has: set[When]
+    spark: SparkSession, table: Table, parts: Mapping[Part, Iterable[T.StructField]], has: Collection[When]
 ) -> DataFrame:
     fields: list[T.StructField] = []
     for column in table.columns:

@@ -28,7 +28,7 @@ _NO_PANES = ", ".join(f"{name} {'string' if name == 'timing' else 'timestamp'}" 
 def as_windows(spark: SparkSession, join: Join, tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     """Return the tables of a join with the names and columns of a pipeline with windows."""
     late, pairs = tables["late_events"], tables["pairs"]
-    if join.by_interval:
+    if not join.by_window:
         panes = no_rows(spark, _NO_PANES)
         late = late.withColumns({name: F.lit(None).cast("timestamp") for name in ("window_start", "window_end")})
         stretch = F.lit(_stretch_ms(pairs))
@@ -54,6 +54,8 @@ def of_pairs(results: d.Results) -> d.Results:
 
 def facts(join: Join) -> d.JoinFacts:
     """Return the facts of a join for its report."""
+    if join.is_as_of:
+        return d.JoinFacts(join.names, is_as_of=True, keeps_unmatched=join.keeps_unmatched)
     if join.lower_ms is None or join.upper_ms is None:
         return d.JoinFacts(join.names)
     lower, upper = (format_duration(bound) for bound in (join.lower_ms, join.upper_ms))

@@ -119,7 +119,7 @@ def collect(
                 waits=pipeline.windows.trigger.is_default,
                 late_rows_fire=triggers.late_rows_fire(pipeline)
                 and not per_epoch.gathers(pipeline)
-                and (pipeline.join is None or pipeline.join.by_interval),
+                and (pipeline.join is None or not pipeline.join.by_window),
                 closes=closes,
                 keeps_late=not pipeline.windows.drops_late,
                 join=None if pipeline.join is None else join_report.facts(pipeline.join),

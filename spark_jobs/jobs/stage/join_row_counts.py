@@ -4,6 +4,8 @@ Law, for each source and for both together: rows read = invalid + filtered + on 
 where windows leave gaps. The late rows of an interval join pair with nothing and count as too late; it has no others.
 Late rows of a window join are the rows that revise a window which has fired. A name such as `too_late` counts both
 inputs, `too_late_of_orders` one of them.
+
+All late rows of an as-of join count as too late, also those that joined.
 """
 
 from __future__ import annotations

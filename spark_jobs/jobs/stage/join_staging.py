@@ -1,9 +1,9 @@
 """A join staged: the pairs, late events and invalid events of a run with two inputs, written in one piece.
 
-A pair belongs to the part of time that holds its event time, the greater of its rows', or by window its window; a late
-row to the part that holds its own, or where it lies between two windows itself. So each belongs to exactly one of any
-intervals next to each other. `pairs` has a struct for each input, under the input's name; in the other tables the
-column `source` has that name.
+A pair belongs to the part of time that holds its event time, the greater of its rows' or the first row's, or by window
+its window; a late row to the part that holds its own, or where it lies between two windows itself. So each belongs to
+exactly one of any intervals next to each other. `pairs` has a struct for each input, under the input's name; in the
+other tables the column `source` has that name.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from spark_jobs.jobs.stage import join_row_counts
 from spark_jobs.jobs.stage.lake_store import LakeStore
 from spark_jobs.pipeline.joining import bounds, joining
 from spark_jobs.pipeline.model import Join, LateData, Pipeline, Windows
+from spark_jobs.replay.joins.as_of_join import AsOfJoined, as_of_join
 from spark_jobs.replay.joins.inputs import inputs
 from spark_jobs.replay.joins.interval_join import IntervalJoined, interval_join
 from spark_jobs.replay.joins.window_join import WindowJoined, window_join
@@ -86,12 +87,21 @@ class JoinStaging:
         return staging.read_staged(self._spark, self._lake, self._run.run_id, "late_events")
 
     def _read(self) -> list[join_row_counts.Counts]:
-        grid = Windows(size_ms=1) if self._join.by_interval else self._pipeline.windows
+        grid = self._pipeline.windows if self._join.by_window else Windows(size_ms=1)
         join_inputs = inputs(self._left, self._right, self._joining, grid)
         return join_row_counts.read(join_inputs.prepared, join_inputs.pipelines, self._interval, F.col(c.WINDOW_MS))
 
     @cached_property
-    def _joined(self) -> IntervalJoined | WindowJoined:
+    def _joined(self) -> IntervalJoined | AsOfJoined | WindowJoined:
+        if self._join.as_of is not None:
+            return as_of_join(
+                self._left,
+                self._right,
+                self._joining,
+                self._join.as_of,
+                self._store,
+                until=self._run.arrived_to,
+            )
         if self._join.by_interval:
             return interval_join(self._left, self._right, self._joining, bounds(self._pipeline), self._store)
         # Dropped rows are counted by source, so they must be computed.
@@ -121,7 +131,7 @@ class JoinStaging:
 
     def _inside(self, rows: DataFrame, *at: str) -> DataFrame:
         """The rows that belong to the part of time by the first of these columns that is not null."""
-        moment = ("event_time",) if self._join.by_interval else at
+        moment = at if self._join.by_window else ("event_time",)
         return rows.where(self._interval.holds(F.coalesce(*moment)))
 
     def _stage(self, rows: DataFrame, table: str) -> None:

@@ -1,1 +1,1 @@
-"""Joins of two inputs, by interval or by window."""
+"""Joins of two inputs: by interval, as of a time, or by window."""

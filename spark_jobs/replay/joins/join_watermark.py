@@ -2,12 +2,13 @@
 
     W = min over the sources s of C_s, MIN (null) while one of them has none        (rules 21, 39)
 
-A join needs W only to decide whether a row is late. So W is computed only for rows that may be late. Their ts is at
-most an upper bound of W in their stretch of the arrival order. If an emission ends the stretch, the bound is W. With
-per-event emission the bound is computed from the watermarks at the end of the stretch (`ceilings`).
+A join by interval needs W only to decide whether a row is late. So W is computed only for rows that may be late. Their
+ts is at most an upper bound of W in their stretch of the arrival order. If an emission ends the stretch, the bound is
+W. With per-event emission the bound is computed from the watermarks at the end of the stretch (`ceilings`).
 
 If a source may be idle or has a custom generator, W is no such minimum. The same holds if one source emits at rows and
 the other at ticks. W is then read from the advances of the united sources (`union`). The bound is W after the stretch.
+An as-of join reads all advances: they emit its rows.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ from spark_jobs.replay.windows import lateness
 from spark_jobs.semantics.watermark.union import Reader
 from spark_jobs.semantics.watermark.union import inputs as both_inputs
 
+#: An upper bound of the watermark before a row: that of its stretch; null: MIN.
+CEILING_MS = c.PREFIX + "ceiling_ms"
 _BUCKET = c.PREFIX + "bucket"
-_CEILING_MS = c.PREFIX + "ceiling_ms"
 
 
 def summary(inputs: Inputs) -> DataFrame:
@@ -98,7 +100,7 @@ def of_source(groups: DataFrame, number: int) -> DataFrame:
 class Judged:
     """The rows that may join, in two parts: rows that are certainly on time, and rows that may be late.
 
-    - `ahead`: the event time is above an upper bound of the watermark before the row
+    - `ahead`: the event time is above `CEILING_MS`
     - `near`: all other rows, stored, with `WATERMARK_MS`, the watermark before the row (null: MIN)
     """
 
@@ -108,15 +110,10 @@ class Judged:
 
 def judged(inputs: Inputs, groups: DataFrame, store: Store) -> Judged:
     """Return the rows of `inputs.rows` that `where` keeps, in two parts; `groups` is the stored `summary`."""
-    rows = inputs.rows.where(c.KEPT).withColumn(_BUCKET, bucket(F.col(c.EPOCH), inputs.together))
     if inputs.are_united:
         risen = store.keep("advances", advances(inputs, groups, both_inputs))
-        return _parted(
-            _bounded(rows, timeline.before(groups, risen, inputs.together), store),
-            lambda epochs: timeline.watermark_before(epochs, risen),
-            inputs.together,
-            store,
-        )
+        return judged_by(risen, inputs, groups, store)
+    rows = inputs.rows.where(c.KEPT).withColumn(_BUCKET, bucket(F.col(c.EPOCH), inputs.together))
     if timeline.is_exact_by_row(inputs.together):
         epochs = groups.select(F.col("bucket").alias("epoch")).distinct()
         bounds = before(epochs, groups, inputs).withColumnRenamed("epoch", "bucket")
@@ -126,13 +123,24 @@ def judged(inputs: Inputs, groups: DataFrame, store: Store) -> Judged:
     return _parted(bounded, lambda epochs: before(epochs, groups, inputs), inputs.together, store)
 
 
+def judged_by(risen: DataFrame, inputs: Inputs, groups: DataFrame, store: Store) -> Judged:
+    """Return `judged` for united sources; `risen` are the stored `advances`."""
+    rows = inputs.rows.where(c.KEPT).withColumn(_BUCKET, bucket(F.col(c.EPOCH), inputs.together))
+    return _parted(
+        _bounded(rows, timeline.before(groups, risen, inputs.together), store),
+        lambda epochs: timeline.watermark_before(epochs, risen),
+        inputs.together,
+        store,
+    )
+
+
 def _parted(bounded: DataFrame, before: Callable[[DataFrame], DataFrame], together: Pipeline, store: Store) -> Judged:
     """Return `bounded` rows in two parts; `before` returns the watermark before single rows."""
     suspects = bounded.where(_may_be_behind())
     if timeline.is_exact_by_row(together):
-        near = suspects.withColumnRenamed(_CEILING_MS, c.WATERMARK_MS)
+        near = suspects.withColumnRenamed(CEILING_MS, c.WATERMARK_MS)
         return Judged(_ahead(bounded), store.keep("near", near))
-    suspects = store.keep("suspects", suspects.drop(_CEILING_MS))
+    suspects = store.keep("suspects", suspects.drop(CEILING_MS))
     watermarks = before(suspects.select(F.col(c.EPOCH).alias("epoch")).distinct())
     exact = watermarks.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
     return Judged(_ahead(bounded), store.keep("near", suspects.join(exact, c.EPOCH)))
@@ -225,14 +233,14 @@ def _slowest(points: DataFrame, by: str, sources: list[DataFrame], name: str) ->
 
 
 def _bounded(rows: DataFrame, bounds: DataFrame, store: Store) -> DataFrame:
-    """Return `rows` with the bound of their stretch as `_CEILING_MS`; `bounds` has `bucket` and the bound."""
-    stored = store.keep("bounds", bounds.toDF(_BUCKET, _CEILING_MS))
+    """Return `rows` with the bound of their stretch as `CEILING_MS`; `bounds` has `bucket` and the bound."""
+    stored = store.keep("bounds", bounds.toDF(_BUCKET, CEILING_MS))
     return rows.join(F.broadcast(stored) if is_small(stored) else stored, _BUCKET).drop(_BUCKET)
 
 
 def _ahead(bounded: DataFrame) -> DataFrame:
-    return bounded.where(~_may_be_behind()).drop(_CEILING_MS)
+    return bounded.where(~_may_be_behind())
 
 
 def _may_be_behind() -> Column:
-    return lateness.may_be_behind(F.col(c.TS_MS), F.col(_CEILING_MS))
+    return lateness.may_be_behind(F.col(c.TS_MS), F.col(CEILING_MS))

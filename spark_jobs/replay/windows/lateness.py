@@ -14,7 +14,7 @@ Otherwise two window starts divide the windows of a row: the oldest that accepts
 it at all. Both are computed from the watermark before the row.
 
 An interval join has no windows. Its rows are late if ts < W, with the watermark W before the row; null is MIN (rule
-91).
+91). Rows of an as-of join are late if ts <= W (rule 104).
 """
 
 from __future__ import annotations
@@ -46,6 +46,11 @@ def is_behind_strictly(ts_ms: Column, watermark_ms: Column) -> Column:
 def is_at(ts_ms: Column, watermark_ms: Column) -> Column:
     """Return whether a row's event time equals the watermark, so that it is just not late for a join; never null."""
     return watermark_ms.isNotNull() & (ts_ms == watermark_ms)
+
+
+def is_reached(ts_ms: Column, watermark_ms: Column) -> Column:
+    """Return whether the watermark has reached a row, so that it is late for an as-of join; never null."""
+    return watermark_ms.isNotNull() & (ts_ms <= watermark_ms)
 
 
 def may_be_behind(ts_ms: Column, ceiling_ms: Column) -> Column:

@@ -4,12 +4,13 @@
     two sources     each has its own partitions, generators and idleness; the join has the minimum over the sources
                     that are not idle
 
-A join by interval merges two sources as a source merges partitions. A co-group is one input behind a union of both
-sources, whose channels are merged by a valve (rules 35-38). Rows of both inputs come in one arrival order. Emissions
-have one clock, left before right.
+A join by interval or as of merges two sources as a source merges partitions. A co-group is one input behind a union of
+both sources, whose channels are merged by a valve (rules 35-38). Rows of both inputs come in one arrival order.
+Emissions have one clock, left before right.
 
 At the end of the input every source emits the watermark MAX. For a join the left source does so first, and for a moment
-the join has the watermark of the right one. For a co-group both do at once. Rules 5, 17, 29, 35-39.
+the join has the watermark of the right one. An as-of join may then emit its last rows in two steps. For a co-group both
+do at once. Rules 5, 17, 29, 35-39.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from spark_jobs.semantics.joins.as_of_join import AsOfJoin, Match
 from spark_jobs.semantics.joins.interval_join import IntervalJoin, JoinBounds, Pair, Side
 from spark_jobs.semantics.joins.window_join import CoGroup, Group
 from spark_jobs.semantics.rows.clock import ArrivalClock
@@ -77,6 +79,37 @@ class Judged(NamedTuple):
     fate: Lateness | None
 
 
+class Emitted(NamedTuple):
+    """A left row with its version, the number of rows that had arrived, the clock, and the watermark.
+
+    At the end of the input the watermark is MAX, also where the end of the left input alone emits the row.
+    """
+
+    arrived: int
+    match: Match[Arrival]
+    clock_us: int
+    watermark: int
+
+
+class LateArrival(NamedTuple):
+    """A late row of an as-of join, and the watermark before it."""
+
+    arrival: Arrival
+    watermark: int
+
+
+@dataclass
+class Versioned:
+    """The results of an as-of join, in order; watermarks with the number of rows that had arrived.
+
+    `emitted` has every left row that the watermark has passed, with or without a version.
+    """
+
+    emitted: list[Emitted] = field(default_factory=list)
+    late: list[LateArrival] = field(default_factory=list)
+    watermarks: list[tuple[int, int]] = field(default_factory=list)
+
+
 @dataclass
 class Gathered:
     """The results of a co-group, in order; watermarks with the number of rows that had arrived."""
@@ -110,6 +143,32 @@ def join(
     job.run(arrivals, emit, until_us)
     job.end_each()
     return operator.joined
+
+
+def join_as_of(
+    arrivals: Iterable[Arrival],
+    emit: Emit,
+    left: JoinSource,
+    right: JoinSource | None = None,
+    *,
+    until_us: int | None = None,
+    closes: bool = True,
+) -> Versioned:
+    """Join each left row with its version, in arrival order; without `right` both inputs are rows of one source.
+
+    `closes`: the input ends, at `until_us` or with the last row, and emits all left rows that wait. Other arguments and
+    what is raised are those of `join`.
+    """
+    clock = ArrivalClock()
+    operator = _Versioning(clock)
+    job = _JoiningJob(operator, left, right, inputs, clock)
+    job.run(arrivals, emit, until_us)
+    if closes:
+        operator.has_ended = True
+        if until_us is not None:
+            clock.advance_to(max(clock.now_us, until_us))
+        job.end_each()
+    return operator.versioned
 
 
 def gather(
@@ -152,6 +211,25 @@ class _Joining:
     def on_watermark(self, arrived: int, watermark: int) -> None:
         self.joined.watermarks.append((arrived, watermark))
         self._join.on_watermark(watermark)
+
+
+class _Versioning:
+    def __init__(self, clock: ArrivalClock) -> None:
+        self.versioned = Versioned()
+        self.has_ended = False
+        self._clock = clock
+        self._join: AsOfJoin[str, Arrival] = AsOfJoin()
+
+    def on_row(self, arrived: int, arrival: Arrival) -> None:
+        if self._join.on_row(arrival.side, arrival.key, arrival.ts, arrival):
+            self.versioned.late.append(LateArrival(arrival, self._join.watermark))
+
+    def on_watermark(self, arrived: int, watermark: int) -> None:
+        self.versioned.watermarks.append((arrived, watermark))
+        at = MAX if self.has_ended else watermark
+        self.versioned.emitted += [
+            Emitted(arrived, match, self._clock.now_us, at) for match in self._join.on_watermark(watermark)
+        ]
 
 
 class _Gathering:

@@ -4,7 +4,7 @@ Specs are values. Each question about a spec is a property of the spec, defined 
 milliseconds and carry `_ms` in their names; all intervals are half-open.
 """
 
-from spark_jobs.semantics.spec.joins import Join
+from spark_jobs.semantics.spec.joins import AsOf, Join
 from spark_jobs.semantics.spec.replay import EndOfInput, Mode, Order, ReplayOrder, ReplaySpec, UnitedSource
 from spark_jobs.semantics.spec.source import ComputedColumn, QuarantineRule, Source, SourcePartition
 from spark_jobs.semantics.spec.times import FOREVER_MS, TimeField, TimeUnit
@@ -26,6 +26,7 @@ __all__ = [
     "Accumulation",
     "Aggregate",
     "Alignment",
+    "AsOf",
     "ComputedColumn",
     "Emit",
     "EmitKind",

@@ -86,7 +86,8 @@ class ReplaySpec:
 
     With `sources` it reads several, and each row carries its source's name in the column `source`. Each source has its
     own partitions and strategy; `source` and `watermark` then hold what is common to all. With `join` the results are
-    pairs of rows, of two sources or of one source that is split. A join by interval has windows of the kind NONE.
+    pairs of rows, of two sources or of one source that is split. A join by interval or as of has
+    windows of the kind NONE.
     """
 
     source: Source

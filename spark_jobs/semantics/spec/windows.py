@@ -15,7 +15,7 @@ from spark_jobs.semantics.spec.triggers import Trigger
 
 
 class WindowKind(StrEnum):
-    """How windows are made from event time (rules 40, 41, 44). NONE belongs to a join by interval."""
+    """How windows are made from event time (rules 40, 41, 44). NONE belongs to a join by interval or as of."""
 
     TUMBLING = "tumbling"
     SLIDING = "sliding"
@@ -122,7 +122,7 @@ class Windows:
 
     @property
     def are_missing(self) -> bool:
-        """True for a join by interval, which fills no windows."""
+        """True for a join by interval or as of, which fills no windows."""
         return self.kind is WindowKind.NONE
 
     @property

@@ -14,7 +14,7 @@ A dropped row is reported as too late only if
     ts + L <= W
 
 which is always true for a row with windows. A join by interval has no windows and judges the row itself: late if
-ts < W. Rules 4, 50-55, 60-65, 91.
+ts < W. An as-of join does so too: late if ts <= W. Rules 4, 50-55, 60-65, 91, 104.
 """
 
 from __future__ import annotations
@@ -64,6 +64,11 @@ def judge(window: TimeWindow, allowed_lateness_ms: int, watermark: int) -> Laten
 def is_behind(ts: int, allowed_lateness_ms: int, watermark: int) -> bool:
     """Return True if a row that no window took is reported as too late (rule 53)."""
     return ts + allowed_lateness_ms <= watermark
+
+
+def is_reached(ts: int, watermark: int) -> bool:
+    """Return True if a row is late for an as-of join (rule 104); also one at the watermark is."""
+    return ts <= watermark
 
 
 def is_behind_strictly(ts: int, watermark: int) -> bool:

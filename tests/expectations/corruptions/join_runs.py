@@ -1,6 +1,7 @@
 """Runs of joins, drawn by hand: staged pairs, late rows and invalid rows that violate no invariant.
 
-Seconds; windows of 10 s, allowed lateness 5 s; bounds of the interval join from -5 s to 10 s, exclusive.
+Seconds; windows of 10 s, allowed lateness 5 s; bounds of the interval join from -5 s to 10 s, exclusive. Payments are
+the versions of the as-of joins.
 """
 
 from __future__ import annotations
@@ -32,6 +33,17 @@ _INTERVAL = from_mapping(
         "quality": {"max_too_late_ratio": 0.5},
     }
 )
+_AS_OF, _AS_OF_INNER = (
+    from_mapping(
+        {
+            "name": "paid_orders",
+            "sources": _SOURCES,
+            "join": {"key": {"orders": ["order_id"], "payments": ["paid_for"]}, "as_of": kind},
+            "quality": {"max_too_late_ratio": 0.5},
+        }
+    )
+    for kind in ("left_outer", "inner")
+)
 _WINDOW = from_mapping(
     {
         "name": "paid_orders",
@@ -56,8 +68,10 @@ _PAIR = (
 _FIRING = "order_id string, window_start timestamp, window_end timestamp, pane_index int, timing string, "
 _EVENT = "struct<order_id string, made timestamp, landed timestamp, kind string>"
 _LATE = "source string, event_time timestamp, arrival_time timestamp, watermark timestamp, late_by_ms bigint"
+_VERDICT = "verdict string"
 _INVALID = {"invalid_events": "source string, reason string, run_id string"}
 _INTERVAL_SCHEMAS = {"pairs": f"event_time timestamp, {_PAIR}", "late_events": _LATE, **_INVALID}
+_AS_OF_SCHEMAS = {**_INTERVAL_SCHEMAS, "late_events": f"{_LATE}, {_VERDICT}"}
 _WINDOW_SCHEMAS = {
     "pairs": f"{_FIRING} watermark timestamp, {_PAIR}",
     "late_events": f"{_LATE}, window_start timestamp, window_end timestamp",
@@ -75,7 +89,7 @@ def order(key: str | None, event: float, arrival: float) -> tuple[Any, ...]:
     return (key, at(event), at(arrival))
 
 
-def _pair(first: tuple[Any, ...], second: tuple[Any, ...], event: datetime, fired: datetime) -> dict[str, Any]:
+def _pair(first: tuple[Any, ...], second: tuple[Any, ...] | None, event: datetime, fired: datetime) -> dict[str, Any]:
     return {"orders": first, "payments": second, "event_time": event, "fired_at": fired, "run_id": "r1"}
 
 
@@ -105,7 +119,22 @@ def _session_firing(orders: list[tuple[Any, ...]], end: float, *firing: Any) -> 
 _NEAR, _EARLY = order("a", 10, 11), order(None, 20, 25)
 _INVALIDS = [{"source": "orders", "reason": "event_time_missing", "run_id": "r1"}]
 _LATES = [late("orders", 5, 19, 16), late("payments", 6, 20, 18)]
+_AS_OF_LATES = [{**row, "verdict": verdict} for row, verdict in zip(_LATES, ("unmatched", "kept"), strict=True)]
+_VERSIONED = [
+    _pair(_NEAR, order("a", 8, 9), at(10), at(13)),
+    _pair(_EARLY, order(None, 15, 22), at(20), at(26)),
+]
 _ROWS: dict[str, Rows] = {
+    "as_of_join": {
+        "pairs": [
+            *_VERSIONED,
+            _pair(order("b", 12, 14), None, at(12), at(15)),
+            _pair(order("a", 5, 19), None, at(5), at(20)),
+        ],
+        "late_events": _AS_OF_LATES,
+        "invalid_events": _INVALIDS,
+    },
+    "as_of_inner_join": {"pairs": _VERSIONED, "late_events": _AS_OF_LATES, "invalid_events": _INVALIDS},
     "interval_join": {
         "pairs": [
             _pair(_NEAR, order("a", 15, 16), at(15), at(16)),
@@ -165,6 +194,8 @@ def _run(kind: str, pipeline: Pipeline, schemas: Mapping[str, str], counts: Mapp
 
 RUNS: Mapping[str, StagedRun] = {
     "interval_join": _run("interval_join", _INTERVAL, _INTERVAL_SCHEMAS),
+    "as_of_join": _run("as_of_join", _AS_OF, _AS_OF_SCHEMAS),
+    "as_of_inner_join": _run("as_of_inner_join", _AS_OF_INNER, _AS_OF_SCHEMAS),
     "window_join": _run("window_join", _WINDOW, _WINDOW_SCHEMAS),
     "session_join": _run("session_join", _SESSION, _WINDOW_SCHEMAS),
     "split_join": _run("split_join", _SPLIT, _SPLIT_SCHEMAS, _NO_COUNTS),

@@ -79,6 +79,73 @@ enter(
     },
 )
 
+_SECOND_NOT_AFTER = "pairs.the_second_row_of_a_pair_is_not_after_the_first"
+_FIRES_AFTER_BOTH = "pairs.a_pair_fires_when_its_rows_have_come"
+
+enter(
+    "as_of_join",
+    {
+        "a_version_of_another_key": (
+            change("pairs", 0, payments=order("b", 8, 9)),
+            {"pairs.rows_of_a_pair_have_one_key"},
+        ),
+        "a_version_a_millisecond_after_its_order": (
+            change("pairs", 0, payments=order("a", 10.001, 11)),
+            {_SECOND_NOT_AFTER},
+        ),
+        "an_event_time_of_the_version": (
+            change("pairs", 0, event_time=at(8)),
+            {"pairs.the_event_time_of_a_pair_is_that_of_its_first_row"},
+        ),
+        "an_order_that_fires_before_it_comes": (
+            change("pairs", 2, fired_at=at(13.999999)),
+            {_FIRES_AFTER_BOTH},
+        ),
+        "an_order_that_fires_before_its_version_comes": (
+            change("pairs", 0, payments=order("a", 8, 13.5)),
+            {_FIRES_AFTER_BOTH},
+        ),
+        "a_late_row_ahead_of_its_watermark": (
+            change("late_events", 0, watermark=at(4.999), late_by_ms=-1),
+            {"late_join_rows.late_rows_lie_at_their_watermark_or_behind_it"},
+        ),
+        "a_late_row_by_a_second_too_few": (
+            change("late_events", 1, late_by_ms=11_000),
+            {"late_join_rows.late_rows_lie_at_their_watermark_or_behind_it"},
+        ),
+        "a_late_version_that_joined": (
+            change("late_events", 1, verdict="joined"),
+            {"late_join_rows.late_rows_have_a_verdict_of_their_input"},
+        ),
+        "an_order_that_waits_after_the_end": (
+            change("late_events", 0, verdict="waits"),
+            {"late_join_rows.late_rows_have_a_verdict_of_their_input"},
+        ),
+        "an_order_twice": (
+            repeat("pairs", 2),
+            {_COUNTS, "run.each_first_row_is_in_one_pair"},
+        ),
+        "an_order_lost": (
+            remove("pairs", 2),
+            {_COUNTS, "run.each_first_row_is_in_one_pair"},
+        ),
+    },
+)
+
+enter(
+    "as_of_inner_join",
+    {
+        "an_order_without_a_version": (
+            change("pairs", 0, payments=None),
+            {"pairs.rows_of_a_pair_have_one_key", _SECOND_NOT_AFTER, _FIRES_AFTER_BOTH},
+        ),
+        "more_pairs_than_orders": (
+            all_of(*(repeat("pairs", 0) for _ in range(3))),
+            {_COUNTS, "run.each_first_row_is_in_one_pair_at_the_most"},
+        ),
+    },
+)
+
 enter(
     "split_join",
     {

@@ -74,6 +74,11 @@ def two(tables: Mapping[str, str], **rest: Any) -> Pipeline:
 KEYED = {"join": {"key": {"orders": ["device"], "payments": ["gadget"]}}}
 
 
+def as_of(tables: Mapping[str, str], kind: str, **rest: Any) -> Pipeline:
+    """Orders of one site, each with the payment of its device that was the newest at its time."""
+    return two(tables, join={**KEYED["join"], "as_of": kind}, quality={"max_too_late_ratio": 0.5}, **rest)
+
+
 def by_window(tables: Mapping[str, str], **windows: Any) -> Pipeline:
     grid = {} if windows.get("kind") == "session" else {"size": "3 minutes", "offset": "30 seconds"}
     return two(tables, **KEYED, windows={**grid, "allowed_lateness": "10 minutes", **windows})
@@ -125,6 +130,48 @@ def test_a_part_of_time_replaces_the_same_pairs(spark: SparkSession, tables: dic
     pipeline = two(tables)
     assert_publishes(spark, pipeline, lake, JoinedTables(pipeline, orders(), payments()))
     assert_stays(spark, pipeline, lake)
+
+
+def test_two_tables_joined_as_of_a_time(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
+    pipeline = as_of(tables, "left_outer")
+    expected = JoinedTables(pipeline, orders(), payments())
+    run = assert_publishes(spark, pipeline, lake, expected)
+    assert {pair["payments"] is None for pair in expected.pairs} == {True, False}
+    assert {row["verdict"] for row in expected.late_events} == {"joined", "unmatched", "kept"}
+    assert run.counts["pairs"] == run.counts["on_time_of_orders"] + run.counts["too_late_of_orders"]
+    page = Path(str(Runner(spark, pipeline, lake).step("report", run).report)).read_text()
+    for text in (
+        "Rows of orders with the version of payments at their event time, or null without one.",
+        "Rows by input",
+    ):
+        assert text in page
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("end", ["close", "keep_open"])
+@pytest.mark.parametrize("kind", ["inner", "left_outer"])
+def test_as_of_joins_of_each_kind(spark: SparkSession, tables: dict[str, str], lake: Lake, kind: str, end: str) -> None:
+    pipeline = as_of(tables, kind, replay={"end_of_input": end})
+    assert_publishes(spark, pipeline, lake, JoinedTables(pipeline, orders(), payments()))
+    assert_stays(spark, pipeline, lake)
+
+
+@pytest.mark.soak
+def test_one_table_split_by_a_condition_and_joined_as_of_a_time(
+    spark: SparkSession, tables: dict[str, str], lake: Lake
+) -> None:
+    pipeline = split(tables, join={"key": ["device"], "second_when": "site = 'east'", "as_of": "left_outer"})
+    expected = JoinedTables(pipeline, readings(), is_second=lambda row: row["site"] == "east")
+    run = assert_publishes(spark, pipeline, lake, expected)
+    assert min(run.counts[n] for n in ("pairs", "too_late_of_left", "too_late_of_right")) > 0
+
+
+@pytest.mark.soak
+def test_all_rows_have_one_version_where_the_key_is_empty(
+    spark: SparkSession, tables: dict[str, str], lake: Lake
+) -> None:
+    pipeline = two(tables, join={"key": [], "as_of": "inner"}, quality={})
+    assert_publishes(spark, pipeline, lake, JoinedTables(pipeline, orders(), payments()))
 
 
 @pytest.mark.soak

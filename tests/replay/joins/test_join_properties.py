@@ -14,12 +14,13 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from spark_jobs.pipeline.model import Emit, EmitKind, Strategy, Watermark, Windows
+from spark_jobs.pipeline.model import AsOf, Emit, EmitKind, EndOfInput, ReplayOrder, Strategy, Watermark, Windows
+from spark_jobs.replay.joins.as_of_join import as_of_join
 from spark_jobs.replay.joins.interval_join import interval_join
 from spark_jobs.replay.joins.window_join import window_join
 from spark_jobs.replay.supported import WINDOW_JOIN_ACCUMULATIONS
 from spark_jobs.semantics.joins.interval_join import JoinBounds, Side
-from spark_jobs.semantics.joins.joining_job import Arrival, JoinSource, gather, join
+from spark_jobs.semantics.joins.joining_job import Arrival, JoinSource, gather, join, join_as_of
 from spark_jobs.semantics.joins.window_join import CoGroup
 from spark_jobs.semantics.rows.instants import END_OF_INPUT, MAX, MIN, micros
 from spark_jobs.semantics.streaming_job import operator
@@ -229,6 +230,47 @@ def check_window_join(session: SparkSession, stream: Stream, windows: Windows) -
     assert +counted == Counter((side, fate is Lateness.LATE) for side, fate in fates)
 
 
+def check_as_of_join(session: SparkSession, stream: Stream, kind: AsOf, *, closes: bool = True) -> int:
+    """Compare, and return the number of late rows that were joined."""
+    arrivals = stream.arrivals
+    expected = join_as_of(arrivals, stream.emit, stream.left, stream.right, closes=closes)
+    end = EndOfInput.CLOSE if closes else EndOfInput.KEEP_OPEN
+    pipeline = replace(joining(stream.left, stream.right, stream.emit), replay=ReplayOrder(end_of_input=end))
+    joined = as_of_join(*inputs_of(session, stream.rows, pipeline), pipeline, kind)
+    versions = {each.match.left.row["index"]: each.match.right for each in expected.emitted}
+    emitted = [
+        (match.left.row["index"], None if match.right is None else match.right.row["index"], match.ts, clock_us)
+        for _, match, clock_us, _ in expected.emitted
+        if match.right is not None or kind is AsOf.LEFT_OUTER
+    ]
+    pairs = [
+        (p["left"]["index"], p["right"] and p["right"]["index"], millis(p["event_time"]), micros(p["fired_at"]))
+        for p in rows_of(joined.pairs)
+    ]
+    assert sorted(pairs, key=str) == sorted(emitted, key=str)
+    for side, table in ((Side.LEFT, joined.late_left), (Side.RIGHT, joined.late_right)):
+        late = [
+            (a.row["index"], watermark, verdict(side, a.row["index"], versions))
+            for a, watermark in expected.late
+            if a.side is side
+        ]
+        late_rows = [(row["index"], millis(row["watermark"]), row["verdict"]) for row in rows_of(table)]
+        assert sorted(late_rows) == sorted(late)
+    late_indices = {a.row["index"] for a, _ in expected.late}
+    counted = Counter(row["side"] for row in rows_of(joined.accepted_rows))
+    on_time = Counter(list(Side).index(a.side) for a in arrivals if a.row["index"] not in late_indices)
+    assert counted == on_time
+    return sum(versions.get(index) is not None for index in late_indices)
+
+
+def verdict(side: Side, index: int, versions: dict[int, Arrival | None]) -> str:
+    if side is Side.RIGHT:
+        return "kept"
+    if index not in versions:
+        return "waits"
+    return "unmatched" if versions[index] is None else "joined"
+
+
 distances = st.tuples(st.integers(-6, 6), st.integers(-6, 6)).map(sorted)
 bounds_drawn = st.builds(
     lambda ends, low, high: JoinBounds(ends[0], ends[1], low, high), distances, st.booleans(), st.booleans()
@@ -333,6 +375,27 @@ def test_window_join_of_united_sources_is_the_reference_s_on_many(
     session: SparkSession, stream: Stream, windows: Windows
 ) -> None:
     check_window_join(session, stream, windows)
+
+
+@seed(9)
+@few
+@given(stream=streams(), kind=st.sampled_from(AsOf), closes=st.booleans())
+def test_as_of_join_is_the_reference_s(session: SparkSession, stream: Stream, kind: AsOf, closes: bool) -> None:
+    check_as_of_join(session, stream, kind, closes=closes)
+
+
+@pytest.mark.soak
+@seed(10)
+@many
+@given(stream=any_streams((None, 1, 3, 10)), kind=st.sampled_from(AsOf), closes=st.booleans())
+def test_as_of_join_is_the_reference_s_on_many(session: SparkSession, stream: Stream, kind: AsOf, closes: bool) -> None:
+    check_as_of_join(session, stream, kind, closes=closes)
+
+
+def test_late_rows_join_versions_that_their_key_has_kept(session: SparkSession) -> None:
+    source = JoinSource(Watermark(out_of_orderness_ms=1))
+    stream = Stream(drawn_rows(random.Random(3), 9, LABELS[:1]), source, None, EMISSIONS[1])
+    assert check_as_of_join(session, stream, AsOf.LEFT_OUTER) > 0
 
 
 def test_exclusive_bounds_may_be_empty(session: SparkSession) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from spark_jobs.pipeline.model import Emit, EmitKind, Strategy, Watermark
 from spark_jobs.semantics.joins.interval_join import JoinBounds, Side
-from spark_jobs.semantics.joins.joining_job import Arrival, Joined, JoinSource, join
+from spark_jobs.semantics.joins.joining_job import Arrival, Joined, JoinSource, join, join_as_of
 from spark_jobs.semantics.rows.instants import MAX
 from spark_jobs.semantics.watermark.source_output import SourceOutput
 from tests.support.outputs import Output
@@ -36,6 +38,17 @@ def test_a_row_behind_its_own_source_is_not_late_while_the_other_lags() -> None:
     joined = join(rows, NEAR, PER_EVENT, JoinSource(Watermark()))
     assert times(joined) == []
     assert [arrival.ts for arrival in joined.late] == [1, 2]
+
+
+@pytest.mark.parametrize("until_us", [None, 500_000])
+def test_the_end_of_the_input_emits_rows_that_wait(until_us: int | None) -> None:
+    rows = arrivals((RIGHT, 5), (LEFT, 100))
+    every = Emit(EmitKind.EVERY, interval_ms=1000)
+    joined = join_as_of(rows, every, JoinSource(Watermark()), until_us=until_us)
+    assert [(each.match.right_ts, each.clock_us, each.watermark) for each in joined.emitted] == [
+        (5, 1000 if until_us is None else until_us, MAX)
+    ]
+    assert join_as_of(rows, every, JoinSource(Watermark()), until_us=until_us, closes=False).emitted == []
 
 
 def test_the_watermark_is_that_of_the_slower_source() -> None:

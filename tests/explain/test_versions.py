@@ -1,0 +1,62 @@
+"""The versions of each row are those of the whole join; what it did not find came after it, or was dropped."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+import pytest
+
+from spark_jobs.explain.explanations import Meeting
+from spark_jobs.explain.life import ArrivedRow
+from spark_jobs.explain.versions import Fit, fits, reach
+from spark_jobs.pipeline.model import AsOf
+from spark_jobs.semantics.joins.interval_join import Side
+from spark_jobs.semantics.rows.instants import MIN
+from tests.vectors.as_of_joins import AsOfScenario, load_as_of_joins, matches_of
+
+LEFT, RIGHT = Side.LEFT, Side.RIGHT
+
+
+def of_key(scenario: AsOfScenario, key: str | None) -> list[Fit]:
+    """Return the fits of a key; rows have the numbers of the scenario."""
+    versioned, arrivals = scenario.versioned(), scenario.arrivals
+    marks = versioned.watermarks
+    rows, sides = [], []
+    for number, arrival in enumerate(arrivals):
+        if arrival.key == key:
+            before = [watermark for arrived, watermark in marks if arrived <= number]
+            rows.append(ArrivedRow(number, arrival.ts, before[-1] if before else MIN, number))
+            sides.append(arrival.side)
+    values = [watermark for _, watermark in marks]
+    reached = {ms: bisect_left(values, ms) for ms in map(reach, rows)}
+    return fits(rows, sides, {ms: values[place] for ms, place in reached.items() if place < len(values)})
+
+
+@pytest.mark.parametrize("scenario", load_as_of_joins(), ids=lambda scenario: scenario.id)
+def test_joined_versions_are_those_of_the_join(scenario: AsOfScenario) -> None:
+    keys = {arrival.key for arrival in scenario.arrivals}
+    all_fits = [fit for key in keys for fit in of_key(scenario, key)]
+    joined = sorted((fit.left, fit.version) for fit in all_fits if fit.meeting is Meeting.JOINED)
+    matches = matches_of(scenario.versioned(), AsOf.INNER)
+    assert joined == sorted((left, right) for left, right, _ in matches)
+
+
+def meetings(*moments: tuple[Side, int, int], advances: dict[int, int]) -> list[tuple[int, Meeting]]:
+    """Return the numbers and meetings of versions; a moment is a side, an event time and a watermark."""
+    rows = [ArrivedRow(number, ts, watermark, number) for number, (_, ts, watermark) in enumerate(moments)]
+    sides = [side for side, *_ in moments]
+    return [(fit.version, fit.meeting) for fit in fits(rows, sides, advances)]
+
+
+def test_a_version_after_the_emission_is_too_late() -> None:
+    moments = [(RIGHT, 5, MIN), (LEFT, 10, MIN), (RIGHT, 8, 12)]
+    assert meetings(*moments, advances={5: 12, 10: 12}) == [(2, Meeting.TOO_LATE), (0, Meeting.JOINED)]
+
+
+def test_a_version_that_a_newer_one_has_replaced_is_dropped() -> None:
+    moments = [(RIGHT, 5, MIN), (RIGHT, 9, 6), (LEFT, 7, 12)]
+    assert meetings(*moments, advances={5: 6, 9: 12, 13: 13}) == [(0, Meeting.EXPIRED)]
+
+
+def test_a_row_that_waits_has_no_version_yet() -> None:
+    assert meetings((RIGHT, 5, MIN), (LEFT, 10, MIN), advances={5: 6}) == [(0, Meeting.EXPIRED)]
