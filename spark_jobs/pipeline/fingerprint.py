@@ -20,6 +20,7 @@ from spark_jobs.semantics.spec import (
     Alignment,
     ComputedColumn,
     Emit,
+    Floats,
     Join,
     Mode,
     QuarantineRule,
@@ -93,7 +94,7 @@ FIELDS: Mapping[type[Any], tuple[str, ...]] = {
 #: Fields that are younger than the format, with the value under which they do not enter.
 SINCE_FORMAT: Mapping[type[Any], Mapping[str, object]] = {
     Source: {"columns": (), "select": (), "exclude": (), "quarantine": (), "deduplicate": ()},
-    Windows: {"timezone": "UTC"},
+    Windows: {"timezone": "UTC", "floats": Floats.EXACT},
     ReplayOrder: {"mode": Mode.FAITHFUL},
     Join: {"as_of": None},
     ReplaySpec: {"join": None},

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spark_jobs.pipeline.joins import NAMES, Declared
-from spark_jobs.pipeline.model import WINDOW_KINDS, Accumulation, LatePanes, Mode, Order, Trigger, WindowKind
+from spark_jobs.pipeline.model import WINDOW_KINDS, Accumulation, Floats, LatePanes, Mode, Order, Trigger, WindowKind
 from spark_jobs.pipeline.names import FIRING_COLUMNS, RESULT_COLUMNS
 from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, JOIN_TABLES, RESULT_TABLES
 from spark_jobs.pipeline.quarantine import SOURCE_TABLE
@@ -130,6 +130,8 @@ def windows_of_a_join_fire_by_default(facts: Facts) -> Contradictions:
         yield "windows.accumulation", "found retracting with a join, expected accumulating or discarding"
     if facts.value("windows.late_panes") is LatePanes.PER_EPOCH:
         yield "windows.late_panes", "found per_epoch with a join, expected per_row"
+    if facts.value("windows.floats") is Floats.ARRIVAL_ORDER:
+        yield "windows.floats", "found arrival_order with a join, which adds nothing; take it away"
     trigger = facts.value("windows.trigger", Trigger())
     if isinstance(trigger, Trigger) and not trigger.is_default:
         yield "windows.trigger", f"found {trigger.kind} with a join, expected event_time"

@@ -15,6 +15,7 @@ from spark_jobs.pipeline.model import (
     AsOf,
     EmitKind,
     EndOfInput,
+    Floats,
     LateData,
     LatePanes,
     Learned,
@@ -89,6 +90,10 @@ OF_MEMBERS: Mapping[type[Enum], Mapping[Enum, str]] = {
     LatePanes: {
         LatePanes.PER_ROW: "Each late row fires a pane.",
         LatePanes.PER_EPOCH: "The late rows between two emissions fire one pane of their key and window together.",
+    },
+    Floats: {
+        Floats.EXACT: "The real sum, rounded once: the same bits in every order.",
+        Floats.ARRIVAL_ORDER: "One after the other in the order of arrival, each step rounded, as Flink adds.",
     },
     OnFailure: {
         OnFailure.BLOCK: "The run is blocked: nothing is published.",

@@ -12,6 +12,7 @@ from spark_jobs.pipeline.model import (
     Accumulation,
     Aggregate,
     ComputedColumn,
+    Floats,
     LateData,
     LatePanes,
     WindowKind,
@@ -120,6 +121,12 @@ WINDOWS_BLOCK = Record(
             "late_panes",
             choice(LatePanes),
             meaning="Whether late rows fire one by one or together.",
+        ),
+        Field(
+            "floats",
+            "floats",
+            choice(Floats),
+            meaning="How aggregates add values of the types `float` and `double`.",
         ),
         Field(
             "aggregates",

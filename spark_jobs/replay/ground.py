@@ -3,6 +3,7 @@
     census      rows counted by source partition, epoch and window
     timeline    the advances of the combined watermark
     calendar    when each window fires and closes
+    compiled    the pipeline, with aggregates that have the same bits in every order of the rows
 
 Every slice reads these from the store, so a slice has the same result in any process.
 """
@@ -18,6 +19,7 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.continuation import resume
 from spark_jobs.replay.continuation.closed_windows import ClosedWindows
 from spark_jobs.replay.continuation.resume import Resumption
+from spark_jobs.replay.floats import compiled, measured
 from spark_jobs.replay.panes import triggers
 from spark_jobs.replay.panes.triggers import Fire
 from spark_jobs.replay.rows.epochs import Axis, axis
@@ -68,13 +70,24 @@ class Ground:
     @cached_property
     def _counted(self) -> tuple[DataFrame, SmallPlans | None]:
         """The census of the rows, and where plans over it run; a small census is read in one piece."""
-        groups = self.store.keep("census", census(self.rows.placed, self.pipeline), self._plans)
+        measures = measured.columns(self._measured)
+        groups = self.store.keep("census", census(self.rows.placed, self.pipeline, measures), self._plans)
         if not is_small(groups):
             return self.store.keep("census", groups), None
         if axis(self.pipeline) is Axis.TICKS:
             return groups.coalesce(1), self._plans
         # Where rows are epochs, these plans read events as well, which are not few.
         return self.store.keep("census", groups).coalesce(1), None
+
+    @cached_property
+    def _measured(self) -> list[measured.Measured]:
+        return compiled.measured(self.rows.prepared, self.pipeline)
+
+    @cached_property
+    def compiled(self) -> Pipeline:
+        """The pipeline whose aggregates compute panes (`floats.compiled`); reads the census if floats are added."""
+        grids = measured.grids(self.census, self._measured, self.pipeline) if self._measured else {}
+        return compiled.compiled(self.rows.prepared, self.pipeline, grids)
 
     @cached_property
     def moving(self) -> DataFrame:
@@ -104,6 +117,8 @@ class Ground:
 
     def shared(self) -> list[DataFrame]:
         """Keep and return what every slice of windows reads."""
+        # Threads that stage slices side by side read it.
+        self.compiled  # noqa: B018
         reads_timeline = timeline.defines_watermark(self.pipeline) or not self.pipeline.windows.trigger.is_default
         return [*([self.timeline] if reads_timeline else []), self.calendar]
 

@@ -13,7 +13,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay.floats.compiled import reads_order
 from spark_jobs.replay.rows import arrival_order, left_out
+from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.computed_columns import with_computed
 from spark_jobs.replay.rows.prepare import fills_windows, moves_watermark, prepare
 from spark_jobs.replay.rows.quoting import quoted
@@ -100,7 +102,7 @@ class SourceRows(PlacedRows):
         if self._pipeline.replay.in_rounds:
             read = self._store.keep("rounds", rounds.rounds(rows, self._pipeline))
             rows = rounds.placed(rows, read, self._pipeline)
-        return arrival_order.with_epoch(rows, self._pipeline)
+        return arrival_order.with_epoch(self._ordered(rows), self._pipeline)
 
     def filling_of(self, part: Slice) -> DataFrame:
         """Return the placed rows that fill windows of the slice; rows that are numbered must all be read for it."""
@@ -108,12 +110,21 @@ class SourceRows(PlacedRows):
             return super().filling_of(part)
         return arrival_order.with_epoch(self.prepared_of(part), self._pipeline)
 
+    def _ordered(self, rows: DataFrame) -> DataFrame:
+        """Return rows with `ORDER` if aggregates read it."""
+        if not reads_order(self._pipeline):
+            return rows
+        return rows.withColumn(c.ORDER, arrival_order.position(rows, self._pipeline))
+
     def prepared_of(self, part: Slice) -> DataFrame:
-        """Return the prepared rows that fill windows of the slice, without epochs.
+        """Return the prepared rows that fill windows of the slice, without epochs; with `ORDER` if aggregates read it.
 
         If the event time is a plain timestamp, only files that can hold such rows are read.
         """
         pipeline, read = self._pipeline, self._events
+        if pipeline.replay.in_rounds and reads_order(pipeline):
+            # The position of a row depends on the rounds.
+            return super().filling_of(part)
         event_time, size = pipeline.source.event_time.expression, pipeline.windows.longest_ms
         # An expression has no statistics.
         if isinstance({f.name: f.dataType for f in read.schema}.get(event_time), T.TimestampType):
@@ -122,7 +133,7 @@ class SourceRows(PlacedRows):
             if part.end_ms is not None:
                 read = read.where(F.col(quoted(event_time)) < F.timestamp_millis(F.lit(part.end_ms + size)))
         rows = self.prepared if read is self._events else self._without_duplicates(prepare(read, pipeline))
-        return rows.where(fills_windows() & part.reaches_row(pipeline.windows))
+        return self._ordered(rows.where(fills_windows() & part.reaches_row(pipeline.windows)))
 
 
 def _completed(events: DataFrame, pipeline: Pipeline) -> DataFrame:

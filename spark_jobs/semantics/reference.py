@@ -153,7 +153,7 @@ class _Tables:
         self._retracts = pipeline.windows.retracts
         self._lateness_ms = pipeline.windows.lateness_ms
         self._aggregates = {
-            declared.name: aggregates.get(declared.name) or aggregation(declared.expression)
+            declared.name: aggregates.get(declared.name) or aggregation(declared.expression, self._windows.floats)
             for declared in pipeline.windows.aggregates
         }
 

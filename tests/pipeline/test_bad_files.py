@@ -66,7 +66,7 @@ def test_several_problems_are_one_text_with_a_line_each() -> None:
         "  a:2:1: source.arrival_time: missing; replay.order arrival needs the time at which a row became known; "
         "without it, order by commit or event_time\n"
         "  a:3:10: windows: found the number 5, expected a mapping with the keys kind, size, slide, offset, "
-        "timezone, gap, key, allowed_lateness, trigger, accumulation, late_data, late_panes, aggregates"
+        "timezone, gap, key, allowed_lateness, trigger, accumulation, late_data, late_panes, floats, aggregates"
     )
 
 

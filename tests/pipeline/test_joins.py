@@ -147,7 +147,7 @@ def test_a_pipeline_without_a_join_or_complete_results_keeps_its_fingerprint() -
     no_results = ("quality", "repair", "results", "maintenance", "schedule", "path", "places", "join", "publish_to")
     without = {k: v for k, v in asdict(pipeline).items() if k not in no_results}
     del without["replay"]["mode"]
-    del without["windows"]["timezone"]
+    del without["windows"]["timezone"], without["windows"]["floats"]
     for name in ("columns", "select", "exclude", "quarantine", "deduplicate"):
         del without["source"][name]
     canonical_text = json.dumps([FORMAT, without], sort_keys=True, default=str)
@@ -287,6 +287,10 @@ CONTRADICTIONS = [
     (
         SOURCES + BY_WINDOW.replace("size:", "late_panes: per_epoch, size:"),
         "16:11: windows.late_panes: found per_epoch with a join, expected per_row",
+    ),
+    (
+        SOURCES + BY_WINDOW.replace("size:", "floats: arrival_order, size:"),
+        "16:11: windows.floats: found arrival_order with a join, which adds nothing; take it away",
     ),
     (
         SOURCES + BY_WINDOW.replace("size:", "trigger: {count: 3}, size:"),

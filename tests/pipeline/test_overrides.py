@@ -72,7 +72,7 @@ def test_an_override_may_use_variables_and_plain_values(flights: str, environ: d
             "3 h",
             (
                 "unknown key; did you mean 'size'? known keys: kind, size, slide, offset, timezone, gap, key, "
-                "allowed_lateness, trigger, accumulation, late_data, late_panes, aggregates"
+                "allowed_lateness, trigger, accumulation, late_data, late_panes, floats, aggregates"
             ),
         ),
         ("windows.offset", "2 h", "2 hours is not shorter than the size, 1 hour; 0s gives the same windows"),

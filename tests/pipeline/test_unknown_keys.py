@@ -24,7 +24,7 @@ UNKNOWN = [
         "  sise: 1 hour",
         (
             "20:3: windows.sise: unknown key; did you mean 'size'? known keys: kind, size, slide, offset, "
-            "timezone, gap, key, allowed_lateness, trigger, accumulation, late_data, late_panes, aggregates"
+            "timezone, gap, key, allowed_lateness, trigger, accumulation, late_data, late_panes, floats, aggregates"
         ),
     ),
     (
@@ -86,7 +86,7 @@ LATER = [
         "  triggers: {count: 3}",
         (
             "19:3: windows.triggers: unknown key; did you mean 'trigger'? known keys: kind, size, slide, offset, "
-            "timezone, gap, key, allowed_lateness, trigger, accumulation, late_data, late_panes, aggregates"
+            "timezone, gap, key, allowed_lateness, trigger, accumulation, late_data, late_panes, floats, aggregates"
         ),
     ),
     (
@@ -94,7 +94,7 @@ LATER = [
         "  evictor: {count: 3}",
         (
             "19:3: windows.evictor: not supported by this version; known keys: kind, size, slide, offset, "
-            "timezone, gap, key, allowed_lateness, trigger, accumulation, late_data, late_panes, aggregates"
+            "timezone, gap, key, allowed_lateness, trigger, accumulation, late_data, late_panes, floats, aggregates"
         ),
     ),
     (

@@ -89,6 +89,11 @@ _RACES = (
     "tests/faults/test_two_at_once.py",
 )
 _ENGINES = ("tests/jobs/runs/test_engines_agree.py",)
+_BITS = (
+    "tests/jobs/runs/test_bits_of_runs.py",
+    "tests/replay/floats/test_on_spark.py",
+    "tests/replay/floats/test_replays.py",
+)
 _PAGES = ("tests/docs/test_documentation.py", "tests/examples/test_*.py", "tests/semantics/test_other_systems.py")
 _INSTALLED = ("tests/cli/test_installed_with_pip.py",)
 
@@ -104,7 +109,7 @@ _OTHER_RUNS = (
     "tests/replay/**/test_*.py",
     "tests/tables/test_*.py",
     "tests/test_session.py",
-    *_without(_SLICINGS, _SCENARIOS, _TRIGGERS, _JOINS, _COMPARISONS, _PROPERTIES, _ENGINES, _INSTALLED),
+    *_without(_SLICINGS, _SCENARIOS, _TRIGGERS, _JOINS, _COMPARISONS, _PROPERTIES, _ENGINES, _BITS, _INSTALLED),
 )
 _OTHER_FAULTS = ("tests/faults/test_*.py", *_without(_KILLS, _RACES))
 
@@ -193,6 +198,14 @@ PROOFS = (
             *_ENGINES,
         ),
         case_s=90,
+    ),
+    Proof(
+        "bits",
+        "The same pipeline over the same rows has the same bits, however files, partitions, slices and engines differ.",
+        "A sum that changes in its last digit makes two equal runs differ, and nobody can tell why.",
+        tests=_BITS,
+        depends=(_SAMPLING, *_LOCKED, *_RUNS, *_SUPPORT, *_BITS),
+        case_s=60,
     ),
     Proof(
         "explanations",

@@ -41,6 +41,11 @@ class _BothInputs(Ground):
         super().__init__(rows, pipeline, store, until_us=until_us)
         self._inputs = inputs
 
+    @cached_property
+    def compiled(self) -> Pipeline:
+        """The pipeline itself: its aggregates are the engine's own, and groups are sets of rows."""
+        return self.pipeline
+
 
 class UnitedGround(_BothInputs):
     """The ground of united sources, which have one watermark."""

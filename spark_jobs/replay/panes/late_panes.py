@@ -63,21 +63,18 @@ def _from_states(
     late: DataFrame, first: DataFrame, going_on: list[aggregates.Continued], pipeline: Pipeline, *, gathered: bool
 ) -> DataFrame:
     """Return the late firings, from the states of on-time panes and of late rows."""
-    names = aggregates.state_columns(going_on)
-    parts = [part for a in going_on for part in a.parts]
-    stored = iter(aggregates.stored_columns(going_on))
-    state_names = [a.name if len(a.parts) == 1 else next(stored) for a in going_on for _ in a.parts]
-    states = [F.col(quoted(state_name)).alias(name) for state_name, name in zip(state_names, names, strict=True)]
+    parts = aggregates.state_parts(going_on)
+    states = [F.col(quoted(column)).alias(name) for name, column in aggregates.pane_states(going_on).items()]
     started = _touched(first.withColumn(c.WINDOW_MS, F.unix_millis("window_start")), late, pipeline)
     base = started.select(
         *key_columns(pipeline), c.WINDOW_MS, *states, F.col("row_count").alias(ROW_COUNT), F.lit(False).alias(_IS_LATE)
     )
-    own = [part.of_row.alias(name) for part, name in zip(parts, names, strict=True)]
+    own = [part.of_row.alias(name) for name, part in parts.items()]
     single = [F.lit(1).cast("long").alias(ROW_COUNT), F.lit(True).alias(_IS_LATE)]
     comes = late.select(*key_columns(pipeline), c.WINDOW_MS, *own, *single, *_row_columns(gathered=gathered))
     steps = _numbered(comes.unionByName(base, allowMissingColumns=True), pipeline, gathered=gathered)
     frame = _frame(pipeline, gathered=gathered)
-    merged = {n: p.merge(F.col(n)).over(frame) for p, n in zip(parts, names, strict=True)}
+    merged = {name: part.merge(F.col(name)).over(frame) for name, part in parts.items()}
     running = steps.withColumns({**merged, ROW_COUNT: F.sum(ROW_COUNT).over(frame)})
     return running.withColumns(finished(going_on)).where(_fires(gathered=gathered))
 
@@ -88,7 +85,7 @@ def _from_rows(late: DataFrame, rows: DataFrame, pipeline: Pipeline, *, gathered
     Spark does not support every aggregate in a window frame (DISTINCT, FILTER, expressions of several aggregates). Such
     an aggregate is computed for each firing from the rows of the frame.
     """
-    columns_read = [*(F.col(quoted(n)) for n in rows.columns if not n.startswith(c.PREFIX)), F.col(c.WINDOW_MS)]
+    columns_read = [*(F.col(quoted(n)) for n in filter(c.read_by_aggregates, rows.columns)), F.col(c.WINDOW_MS)]
     again = _touched(rows, late, pipeline).select(*columns_read, F.lit(False).alias(_IS_LATE))
     comes = late.select(*columns_read, *_row_columns(gathered=gathered), F.lit(True).alias(_IS_LATE))
     steps = _numbered(comes.unionByName(again, allowMissingColumns=True), pipeline, gathered=gathered)

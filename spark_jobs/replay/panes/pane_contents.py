@@ -44,15 +44,13 @@ def of_slots(slotted: DataFrame, pipeline: Pipeline) -> DataFrame:
     going_on = aggregates.continued(slotted, pipeline)
     if going_on is None:
         return _recomputed(slotted, slotted.groupBy(*by_slot).agg(*own), pipeline)
-    names = aggregates.state_columns(going_on)
-    parts = [part for a in going_on for part in a.parts]
-    states = [part.at_once.alias(name) for name, part in zip(names, parts, strict=True)]
+    parts = aggregates.state_parts(going_on)
+    states = [part.at_once.alias(name) for name, part in parts.items()]
     steps = slotted.groupBy(*by_slot).agg(*states, *own)
     so_far = of_window(pipeline).orderBy(SLOT).rowsBetween(Window.unboundedPreceding, 0)
-    merged = {name: part.merge(F.col(name)).over(so_far) for name, part in zip(names, parts, strict=True)}
-    state_names = iter(names)
-    results = {aggregate_column(a.name): a.result([F.col(next(state_names)) for _ in a.parts]) for a in going_on}
-    return steps.withColumns({**merged, ROW_COUNT: F.sum(NEW_ROWS).over(so_far)}).withColumns(results).drop(*names)
+    merged = {name: part.merge(F.col(name)).over(so_far) for name, part in parts.items()}
+    running = steps.withColumns({**merged, ROW_COUNT: F.sum(NEW_ROWS).over(so_far)})
+    return running.withColumns(aggregates.finished(going_on)).drop(*parts)
 
 
 def of_window(pipeline: Pipeline) -> WindowSpec:

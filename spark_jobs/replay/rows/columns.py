@@ -25,6 +25,7 @@ RULE = PREFIX + "rule"  # the rule that quarantines a valid row, or null; only w
 IDENTITY = PREFIX + "identity"  # text that a row shares with its duplicates; null without one; only with `deduplicate`
 IS_DUPLICATE = PREFIX + "is_duplicate"  # whether a valid row is left out as a duplicate; only with `deduplicate`
 POSITION = PREFIX + "position"  # struct that compares as the total arrival order
+ORDER = PREFIX + "order"  # the position, where aggregates of rows read it (`floats`); beside the source's own columns
 COPY = PREFIX + "copy"  # where rows emit: number of the row among identical emitting rows; 0 if it does not emit
 EPOCH = PREFIX + "epoch"  # the stretch between two emissions that the row belongs to; long, or the position itself
 WINDOW_MS = PREFIX + "window_ms"  # start of the row's window, the newest if it has several
@@ -35,3 +36,8 @@ FIRES_EPOCH = PREFIX + "fires_epoch"  # epoch whose emission fires the row's win
 CLOSES_EPOCH = PREFIX + "closes_epoch"  # epoch whose emission ends the state of the row's window; null: likewise
 COMPONENT = PREFIX + "component"  # of a scanned row: number of its component among the unclean components
 RANK = PREFIX + "rank"  # of a scanned row: its rank among the component's rows in the arrival order, from 1
+
+
+def read_by_aggregates(name: str) -> bool:
+    """Return whether aggregates may read a column: the source's own, and `ORDER`."""
+    return not name.startswith(PREFIX) or name == ORDER

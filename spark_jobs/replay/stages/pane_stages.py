@@ -127,7 +127,7 @@ class PaneStages:
     def on_time_panes(self) -> DataFrame:
         """Compute the on-time pane of every (key, window) of the slice, with states (`on_time_panes.on_time_panes`)."""
         book = self._ground.calendar
-        fired = on_time_panes.on_time_panes(self.on_time, self._revising, book, self._pipeline)
+        fired = on_time_panes.on_time_panes(self.on_time, self._revising, book, self._ground.compiled)
         return fired.where(self._owns_window())
 
     def _write_on_time(self) -> None:
@@ -137,7 +137,7 @@ class PaneStages:
         first = self._panes(_ON_TIME)
         pairs = window_slices.on_time_pairs(self.on_time, self._revising, self._pipeline)
         late = window_slices.late_pairs(self.late_rows, self._pipeline).where(self._owns_row())
-        revised = late_panes.late_panes(late, pairs, first, self._pipeline, self._emissions)
+        revised = late_panes.late_panes(late, pairs, first, self._ground.compiled, self._emissions)
         self._write_panes(self._marked(revised), _LATE)
         if self._pipeline.windows.retracts:
             again = self._panes(_LATE).select(revised.columns)
@@ -162,7 +162,7 @@ class PaneStages:
         return window_slices.too_late_counts(self.late_rows, self._pipeline).where(self._owns_row())
 
     def _complete(self) -> DataFrame:
-        pipeline, part, book = self._pipeline, self._part, self._ground.calendar
+        pipeline, part, book = self._ground.compiled, self._part, self._ground.calendar
         rows, results = self._ground.rows.prepared_of(part), self._store.read("window_results", part.name)
         if complete_results.results_lack_only_dropped_rows(source_columns(rows), pipeline):
             dropping = complete_results.dropping(self.late_rows, pipeline).where(self._owns_row())

@@ -16,7 +16,6 @@ from spark_jobs.pipeline.published_tables import COMPLETE_TABLE
 from spark_jobs.replay.ground import Ground
 from spark_jobs.replay.panes import retractions
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.replay.rows.prepare import fills_windows
 from spark_jobs.replay.sessions import complete_sessions, session_components, session_panes, session_scan
 from spark_jobs.replay.stages.stages import RETRACTIONS, Write
 from spark_jobs.replay.watermark import timeline
@@ -47,7 +46,7 @@ class SessionStages:
     @cached_property
     def components(self) -> DataFrame:
         """The components of each key's rows (`session_components.components`)."""
-        components = session_components.components(self._ground.rows.filling, self._before, self._pipeline)
+        components = session_components.components(self._ground.rows.filling, self._before, self._ground.compiled)
         return self._store.keep("components", components)
 
     @cached_property
@@ -86,7 +85,7 @@ class SessionStages:
         firings = session_panes.firings(
             self.scanned, ground.timeline, ground.moving, self._pipeline, until_us=ground.until_us
         )
-        panes = session_panes.scanned_panes(firings, self.ranked, self.scanned, self._pipeline)
+        panes = session_panes.scanned_panes(firings, self.ranked, self.scanned, ground.compiled)
         return self._store.keep("scanned_panes", panes)
 
     @cached_property
@@ -123,9 +122,9 @@ class SessionStages:
 
     def write_complete(self) -> None:
         """Write the sessions that all rows of each key give, late or not."""
-        rows = self._ground.rows.prepared.where(fills_windows())
+        ground = self._ground
         complete = complete_sessions.results(
-            rows, self.components, self.unclean, self.scanned_panes, self._ground.fire, self._pipeline
+            ground.rows.filling, self.components, self.unclean, self.scanned_panes, ground.fire, ground.compiled
         )
         self._write(COMPLETE_TABLE, "all", complete)
 

@@ -25,7 +25,7 @@ class TriggerStages(PaneStages):
     @cached_property
     def firings(self) -> DataFrame:
         """Every firing of the windows of the slice: the columns of `panes`."""
-        ground, pipeline = self._ground, self._pipeline
+        ground, pipeline = self._ground, self._ground.compiled
         accepted = triggers.accepted(self.on_time, self.late_rows, ground.moving, ground.timeline, pipeline)
         in_time, late = (rows.where(self._owns_row()) for rows in accepted)
         return self._store.keep(f"panes/{self._part.name}", triggers.panes(in_time, late, ground.fire, pipeline))

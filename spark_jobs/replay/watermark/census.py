@@ -29,7 +29,7 @@ _AT = c.PREFIX + "at_us"
 FIRE_CELL, CLOSE_CELL = "fire_cell_ms", "close_cell_ms"
 
 
-def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+def census(rows: DataFrame, pipeline: Pipeline, measures: Mapping[str, Column] | None = None) -> DataFrame:
     """Return the groups of `rows` (prepared, with epoch), a row a group.
 
     Columns:
@@ -48,6 +48,7 @@ def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
       group of each partition, and the first that passes each cell.
     - `max_ts_ms`, `last_clock_us`, `row_count`
     - `candidate_ms`: only where rows carry candidates
+    - `measures`, aggregates of the rows by name (`floats.measured`)
     """
     keys = {
         "reason": F.col(c.REASON),
@@ -60,6 +61,7 @@ def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     }
     newest = window_assigners.start_ms(F.col("slice_ms"), pipeline.windows)
     highest = {"max_ts_ms": F.max(c.TS_MS), "last_clock_us": F.max(c.CLOCK_US), "row_count": F.count("*")}
+    highest |= measures or {}
     if candidates.carries(pipeline):
         highest["candidate_ms"] = F.max(c.CANDIDATE_MS)
     if axis(pipeline) is Axis.ROWS:

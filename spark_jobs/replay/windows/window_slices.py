@@ -30,7 +30,7 @@ _SLICE = c.PREFIX + "slice_ms"
 def pairs(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Return a row for each prepared row and each of its windows, also late ones: the source's columns, `WINDOW_MS`."""
     spec = pipeline.windows
-    names = [quoted(name) for name in rows.columns if not name.startswith(c.PREFIX)]
+    names = [quoted(name) for name in rows.columns if c.read_by_aggregates(name)]
     if not spec.is_sliding:
         return rows.select(*names, c.WINDOW_MS)
     oldest = window_assigners.oldest_ms(F.col(c.TS_MS), spec).alias(c.OLDEST_MS)
@@ -45,7 +45,7 @@ def on_time_pairs(
     `on_time` are the rows on time for all of their windows. `late_rows` is `late_events.late_rows`, or None if a row
     has one window. Both have the working columns `more`.
     """
-    names = [*(name for name in on_time.columns if not name.startswith(c.PREFIX)), *more]
+    names = [*filter(c.read_by_aggregates, on_time.columns), *more]
     spec = pipeline.windows
     if late_rows is None:
         return on_time.select(*map(quoted, names), c.WINDOW_MS)

@@ -68,6 +68,13 @@ class LatePanes(StrEnum):
     PER_EPOCH = "per_epoch"
 
 
+class Floats(StrEnum):
+    """How doubles are added: to the real sum, rounded once, or one after the other as they arrived, as Flink does."""
+
+    EXACT = "exact"
+    ARRIVAL_ORDER = "arrival_order"
+
+
 @dataclass(frozen=True)
 class Aggregate:
     """One result column: a Spark SQL aggregate expression under its name."""
@@ -100,6 +107,7 @@ class Windows:
     late_panes: LatePanes = LatePanes.PER_ROW
     trigger: Trigger = field(default_factory=Trigger)
     timezone: str = "UTC"
+    floats: Floats = Floats.EXACT
 
     def __post_init__(self) -> None:
         # A kind may be written as text, such as "session": from here on it is a member.
@@ -180,6 +188,11 @@ class Windows:
     def retracts(self) -> bool:
         """True if a pane that replaces others is preceded by them, marked as withdrawn (rule 68)."""
         return self.accumulation is Accumulation.RETRACTING
+
+    @property
+    def adds_as_arrived(self) -> bool:
+        """True if doubles are added in the order in which rows arrived, so that each step is rounded."""
+        return self.floats is Floats.ARRIVAL_ORDER
 
     @property
     def per_epoch(self) -> bool:

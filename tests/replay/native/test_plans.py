@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.jobs.stage.lake_store import LakeStore
 from spark_jobs.pipeline.joining import bounds, joining
 from spark_jobs.replay.engine import stages_of
+from spark_jobs.replay.floats import compiled, measured
+from spark_jobs.replay.floats.exact_sum import Layout
 from spark_jobs.replay.ground import Ground
 from spark_jobs.replay.joins.interval_join import interval_join
 from spark_jobs.replay.source_rows import SourceRows
@@ -57,6 +60,15 @@ def test_the_census_is_native(spark: SparkSession, table: str) -> None:
     assert operators(census(rows.placed, pipeline)) == (OF_ROWS - {"CometFilter"}) | {"CometExchange"}
 
 
+def test_the_census_measures_sums_natively(spark: SparkSession, table: str) -> None:
+    pipeline = history.pipeline(table)
+    rows = SourceRows(source.read(spark, table, 0), pipeline, LakeStore(spark, Lake("none", "none"), "r1"))
+    values = compiled.measured(rows.prepared, pipeline)
+    assert len(values) == 1
+    plan = census(rows.placed, pipeline, measured.columns(values))
+    assert operators(plan) == (OF_ROWS - {"CometFilter"}) | {"CometExchange"}
+
+
 def test_the_pairs_of_an_interval_join_are_native(spark: SparkSession, table: str, lake: Lake) -> None:
     every = {"out_of_orderness": "2 minutes", "emit": {"every": "30 seconds"}}
     pipeline = split({"readings": table}, watermark=every)
@@ -68,6 +80,18 @@ def test_the_pairs_of_an_interval_join_are_native(spark: SparkSession, table: st
 
 def test_on_time_panes_are_native(stages_for: Callable[..., PaneStages]) -> None:
     assert operators(stages_for().on_time_panes()) == {*JOINED, "CometExchange"}
+
+
+@pytest.mark.parametrize(
+    ("value", "layout"),
+    [("reading", Layout.PLAIN), ("reading / 3", Layout.SPLIT), ("reading / 3 + id / 3e15", Layout.TRIPLE)],
+)
+def test_exact_sums_are_native(stages_for: Callable[..., PaneStages], value: str, layout: Layout) -> None:
+    stages = stages_for(windows__aggregates=json.dumps({"total": f"sum({value})", "mean": f"avg({value})"}))
+    ground = stages._ground
+    (grids,) = measured.grids(ground.census, ground._measured, ground.pipeline).values()
+    assert grids.layout is layout
+    assert operators(stages.on_time_panes()) == {*JOINED, "CometExchange"}
 
 
 def test_rows_behind_their_windows_are_found_natively(stages_for: Callable[..., PaneStages], tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ import json
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.replay.panes.aggregates import continued
+from spark_jobs.replay.floats.compiled import compiled
+from spark_jobs.replay.floats.exact_sum import Grids, Layout
+from spark_jobs.replay.panes.aggregates import continued, state_parts, stored_columns
 from tests.support import history
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
@@ -54,3 +56,24 @@ def test_plain_calls_of_one_argument_are_put_together(spark: SparkSession, expre
 @pytest.mark.parametrize("expression", OF_ALL_ROWS)
 def test_aggregates_without_parts_need_all_rows(spark: SparkSession, expression: str) -> None:
     assert parts_of(spark, expression) is None
+
+
+@pytest.mark.parametrize(
+    ("layout", "parts", "stored"), [(Layout.PLAIN, 3, 1), (Layout.SPLIT, 4, 3), (Layout.TRIPLE, 5, 4)]
+)
+def test_a_part_of_several_aggregates_is_kept_once(
+    spark: SparkSession, layout: Layout, parts: int, stored: int
+) -> None:
+    texts = {"total": "sum(reading)", "mean": "avg(reading)", "n": "count(*)"}
+    rows = spark.createDataFrame([], "id long, reading double")
+    pipeline = history.pipeline("t", windows__aggregates=json.dumps(texts))
+    going_on = continued(rows, compiled(rows, pipeline, {"(reading)": Grids(layout)}))
+    assert going_on is not None
+    assert (len(state_parts(going_on)), len(stored_columns(going_on))) == (parts, stored)
+
+
+@pytest.mark.parametrize("layout", [Layout.BINNED, Layout.LISTED])
+def test_sums_with_an_array_are_not_continued(spark: SparkSession, layout: Layout) -> None:
+    rows = spark.createDataFrame([], "id long, reading double")
+    pipeline = history.pipeline("t", windows__aggregates="{total: sum(reading)}")
+    assert continued(rows, compiled(rows, pipeline, {"(reading)": Grids(layout)})) is None

@@ -9,6 +9,7 @@ import pytest
 
 from spark_jobs.semantics.panes.aggregates import UnreadableAggregateError, aggregation
 from spark_jobs.semantics.rows.expressions import UnreadableExpressionError
+from spark_jobs.semantics.spec import Floats
 
 NAN = float("nan")
 
@@ -40,6 +41,15 @@ def of(sql: str, *values: Any) -> Any:
         ("avg(x)", [None], None),
         ("collect_list(x)", [3, None, 1, 3], [3, 1, 3]),
         ("collect_list(x)", [], []),
+        ("first(x)", [None, 1, 2], None),
+        ("last(x)", [1, 2, 3], 3),
+        ("any_value(x)", [3, 1], 3),
+        ("sum(x)", [1e100, 1.0, -1e100], 1.0),
+        ("sum(x)", [-0.0], 0.0),
+        ("sum(x)", [1, 0.5], 1.5),
+        ("max(x)", [-0.0, -1.0], 0.0),
+        ("stddev_pop(x)", [1, None, 3], 1.0),
+        ("variance(x)", [1.0], None),
         ("count(x)", [], 0),
         ("count(*)", [], 0),
         ("count(case when x > 1 then 1 end)", [1, 2, 3], 2),
@@ -52,7 +62,7 @@ def test_value(sql: str, values: list[Any], result: Any) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "stddev(x)",
+        "skewness(x)",
         "sum(distinct x)",
         "sum(x) / count(*)",
         "x",
@@ -67,9 +77,19 @@ def test_unknown_aggregates_are_refused_not_guessed(sql: str) -> None:
         aggregation(sql)
 
 
+def test_doubles_are_added_as_declared() -> None:
+    rows = [{"x": value} for value in (1e100, 1.0, -1e100)]
+    assert aggregation("sum(x)")(rows) == 1.0
+    assert aggregation("sum(x)", Floats.ARRIVAL_ORDER)(rows) == 0.0
+    assert aggregation("avg(x)", Floats.ARRIVAL_ORDER)(rows) == 0.0
+    assert aggregation("sum(x)", Floats.ARRIVAL_ORDER)([{"x": None}]) is None
+
+
 def test_several_arguments_are_refused_not_taken_for_one() -> None:
     with pytest.raises(UnreadableExpressionError, match="row value misused"):
         of("count(x, y)", 1)
+    with pytest.raises(UnreadableExpressionError, match="row value misused"):
+        of("first(x, true)", 1)
 
 
 @pytest.mark.parametrize("value", ["3", True])

@@ -1,0 +1,136 @@
+"""Replays of doubles on Spark have the bits of the reference, for every kind of windows and with late panes."""
+
+from __future__ import annotations
+
+import json
+import random
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.pipeline import Pipeline
+from spark_jobs.replay import Replay, replay
+from spark_jobs.semantics import reference
+from spark_jobs.semantics.floats.exact import exact_sum
+from spark_jobs.semantics.spec import Floats
+from tests.sampling import sampled
+from tests.support import history
+from tests.support.doubles import FAMILIES, bits
+from tests.support.engine import frame_of, rows_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+ROWS = 400
+END = history.START + timedelta(hours=12)
+#: Aggregates that late panes continue, and aggregates that they compute again.
+CONTINUED = {
+    "n": "count(*)",
+    "total": "sum(reading)",
+    "mean": "avg(reading)",
+    "mean_id": "avg(id)",
+    "most": "max(reading)",
+}
+AGAIN = {"n": "count(*)", "total": "sum(reading)", "spread": "stddev(reading)", "readings": "collect_list(reading)"}
+OF_ORDER = {"n": "count(*)", "first": "first(reading)", "last": "last(site)"}
+WINDOWS = {
+    "tumbling": {},
+    "sliding": {"windows__kind": "sliding", "windows__slide": "4 minutes"},
+    "session": {"windows__kind": "session", "windows__gap": "25 seconds", "windows__size": "null"},
+    "retracting": {"windows__accumulation": "retracting"},
+    "discarding": {"windows__accumulation": "discarding"},
+    "per_epoch": {"windows__late_panes": "per_epoch"},
+    "continuous": {"windows__trigger": "{continuous: 3 minutes}"},
+    "count": {"windows__trigger": "{count: 7}"},
+}
+
+OF_KINDS = {"continued": CONTINUED, "again": AGAIN, "of order": OF_ORDER}
+QUICK = {("tumbling", "continued"), ("sliding", "continued"), ("continuous", "again"), ("session", "of order")}
+KINDS = [
+    sampled(windows, OF_KINDS[kind], quick=(windows, kind) in QUICK, id=f"{windows}-{kind}")
+    for windows in WINDOWS
+    for kind in OF_KINDS
+]
+QUICK_FAMILIES = {("small", Floats.ARRIVAL_ORDER), ("specials", Floats.EXACT)}
+DRAWN = [
+    sampled(family, floats, quick=(family, floats) in QUICK_FAMILIES, id=f"{family}-{floats.value}")
+    for family in FAMILIES
+    for floats in Floats
+]
+
+
+def rows_of_family(family: str) -> list[dict[str, Any]]:
+    """Return the small history, with readings of a family of doubles, shuffled."""
+    draw = random.Random(family)
+    rows = [{**row, "reading": row["reading"] and FAMILIES[family](draw)} for row in history.events(ROWS)]
+    return draw.sample(rows, len(rows))
+
+
+def pipeline_of(aggregates: dict[str, str], **settings: str) -> Pipeline:
+    """Return a pipeline over all rows with these aggregates."""
+    texts = {"windows__aggregates": json.dumps(aggregates), "source__where": "id >= 0"}
+    return history.pipeline("t", **{**texts, **settings})
+
+
+def replayed(spark: SparkSession, rows: list[dict[str, Any]], pipeline: Pipeline) -> Replay:
+    return replay(frame_of(spark, rows, history.SCHEMA).repartition(3), pipeline, until=END)
+
+
+def in_bits(rows: list[dict[str, Any]]) -> list[Any]:
+    """Return rows in one order, with the bits of their values."""
+    return sorted((tuple((name, bits(value)) for name, value in sorted(row.items())) for row in rows), key=str)
+
+
+def assert_has_the_bits(spark: SparkSession, rows: list[dict[str, Any]], pipeline: Pipeline) -> reference.Replay:
+    """Compare panes and results on Spark with those of the reference; return the reference's."""
+    expected = reference.replay(rows, pipeline, until=END)
+    actual = replayed(spark, rows, pipeline)
+    assert in_bits(rows_of(actual.panes)) == in_bits(expected.panes)
+    assert in_bits(rows_of(actual.window_results)) == in_bits(expected.window_results)
+    return expected
+
+
+@pytest.mark.parametrize(("windows", "aggregates"), KINDS)
+def test_every_kind_of_windows_has_the_bits(spark: SparkSession, windows: str, aggregates: dict[str, str]) -> None:
+    rows = rows_of_family("prices")
+    expected = assert_has_the_bits(spark, rows, pipeline_of(aggregates, **WINDOWS[windows]))
+    assert any(row["timing"] == "late" for row in expected.panes) or windows in ("session", "count")
+
+
+@pytest.mark.parametrize(("family", "floats"), DRAWN)
+def test_every_family_of_doubles_has_the_bits(spark: SparkSession, family: str, floats: Floats) -> None:
+    pipeline = pipeline_of({**CONTINUED, **AGAIN}, windows__floats=floats.value)
+    assert_has_the_bits(spark, rows_of_family(family), pipeline)
+
+
+@pytest.mark.parametrize(
+    "windows", [sampled(kind, quick=kind == "session") for kind in ("tumbling", "sliding", "session")]
+)
+def test_complete_results_have_the_bits(spark: SparkSession, windows: str) -> None:
+    pipeline = pipeline_of({**CONTINUED, **AGAIN}, replay__mode="complete", **WINDOWS[windows])
+    rows = rows_of_family("prices")
+    expected = reference.replay(rows, pipeline, until=END).complete_results
+    names = ("device", "window_start", "total", "mean", "spread", "readings")
+    actual = rows_of(replayed(spark, rows, pipeline).complete_results.select(*names))
+    assert in_bits(actual) == in_bits([{name: row[name] for name in names} for row in expected])
+
+
+def test_the_order_of_event_times_orders_lists_too(spark: SparkSession) -> None:
+    rows, pipeline = rows_of_family("prices"), pipeline_of({**AGAIN, **OF_ORDER}, replay__order="event_time")
+    expected = reference.replay(rows, pipeline)
+    actual = replay(frame_of(spark, rows, history.SCHEMA).repartition(3), pipeline)
+    assert in_bits(rows_of(actual.panes)) == in_bits(expected.panes)
+
+
+def test_values_that_use_the_firing_are_exact(spark: SparkSession) -> None:
+    rows = rows_of_family("prices")
+    pipeline = pipeline_of({"n": "count(*)", "total": "sum(reading * unix_seconds(window_end))"})
+    expected = reference.replay(rows, pipeline, until=END, aggregates={"total": total_by_end})
+    assert in_bits(rows_of(replayed(spark, rows, pipeline).panes)) == in_bits(expected.panes)
+
+
+def total_by_end(rows: Any) -> float | None:
+    """Return the exact sum of readings, each multiplied by the end of the window in seconds."""
+    values = [row["reading"] * row["window_end"].timestamp() for row in rows if row["reading"] is not None]
+    return exact_sum(values) if values else None
