@@ -157,6 +157,18 @@ class ErrorCode(StrEnum):
         "The lake is not a folder of this machine, so running processes are unknown. Their files could be deleted.",
         "Set `--retain` to one day or longer.",
     )
+    CHANGED_REFUSED = (
+        "TM215",
+        "`--changed` cannot be combined with a range of windows",
+        "The changes of the source decide which windows are computed, so a range of windows contradicts the option.",
+        "Leave out `--changed`, or leave out `--from` and `--to`.",
+    )
+    PIPELINES_IN_A_CIRCLE = (
+        "TM216",
+        "Pipelines read each other's results in a circle",
+        "A change would be taken from pipeline to pipeline without an end.",
+        "Let one of the pipelines that the message names read another table.",
+    )
     NOT_A_DELTA_TABLE = (
         "TM301",
         "The source is not a Delta table",

@@ -98,6 +98,8 @@ class Option(StrEnum):
     TO = "--to"
     ARRIVED_TO = "--arrived-to"
     RESTATE = "--restate"
+    CHANGED = "--changed"
+    DOWNSTREAM = "--downstream"
     DRY_RUN = "--dry-run"
     SLICES = "--slices"
     SLICE = "--slice"
@@ -209,6 +211,9 @@ _TEXTS = ("step", "run_id", "pipeline", "message")
 STAGED_SIZES = ("pairs", "windows", "panes")
 #: Counts in the order in which a reader follows the rows; other counts come after these.
 COUNT_ORDER = (
+    "changed_rows",
+    "changed_invalid",
+    "affected_windows",
     "rows_read",
     "invalid",
     "filtered",

@@ -94,7 +94,7 @@ def test_counts_of_several_steps_are_merged_and_the_last_wins() -> None:
     assert add_counts([first, second]) == {"panes": 1, "late": 3}
 
 
-def test_counts_are_shown_from_the_rows_read_to_the_panes_and_then_all_others() -> None:
+def test_counts_are_shown_from_changes_and_the_rows_read_to_the_panes_and_then_all_others() -> None:
     fates = [
         "rows_read",
         "invalid",
@@ -106,7 +106,8 @@ def test_counts_are_shown_from_the_rows_read_to_the_panes_and_then_all_others() 
         "late",
         "too_late",
     ]
-    ordered = [*fates, "pairs", "windows", "panes", "early_panes", "late_panes"]
+    of_changes = ["changed_rows", "changed_invalid", "affected_windows"]
+    ordered = [*of_changes, *fates, "pairs", "windows", "panes", "early_panes", "late_panes"]
     assert list(COUNT_ORDER) == ordered
     assert in_reading_order(["joined", *reversed(ordered), "rows"]) == [*ordered, "joined", "rows"]
     assert in_reading_order({"panes": 1, "rows_read": 2}) == ["rows_read", "panes"]

@@ -174,6 +174,8 @@ INTERNAL: Mapping[str, str] = {
     "DurationError": "becomes a line of `PipelineError`, or an `InputError`",
     "IntervalsError": "a range that cannot be cut; becomes a line of `FormError`, or an `InputError`",
     "NeedsSparkError": "only Spark can make the plan; the same plan is then made by Spark",
+    "UnknownChangesError": "changes of a source that cannot be found out; the plan reads everything and has the reason",
+    "ReadAnewError": "a run over changes that is impossible; the plan reads everything and has the reason",
     "CommitConflictError": "another writer committed first; the commit is tried again",
     "UnreadablePatternError": "only the reference implementation: a datetime pattern that it does not support",
     "InstantOutOfTableError": "only the reference implementation: an instant outside the years 1 to 9999",

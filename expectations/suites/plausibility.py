@@ -87,7 +87,8 @@ def _published(pipeline: Pipeline, rows: str, described: str) -> Iterator[Invari
         "published_results_are_not_taken_away",
         f"The results have at least {100 * (1 - ratio):g} % of the {described} of the published results that they "
         f"replace (quality.max_removed_ratio). Compare the settings with those of the published run; {_OTHERWISE}.",
-        f"replaced_rows IS NULL OR {rows} >= CAST({1 - ratio!r} AS DOUBLE) * replaced_rows",
+        f"replaced_rows IS NULL OR {rows} + untouched_rows >= CAST({1 - ratio!r} AS DOUBLE) * "
+        "(replaced_rows + untouched_rows)",
         observed=f"concat({rows}, ' {described}', coalesce(concat(', where ', replaced_rows, ' are published'), "
         "', where nothing is published'))",
     )

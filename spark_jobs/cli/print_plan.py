@@ -8,7 +8,7 @@ from typing import Any
 
 from spark_jobs.cli import printing
 from spark_jobs.job_protocol import RunState
-from spark_jobs.tables.run import FULL, PARTS, Run
+from spark_jobs.tables.run import CHANGED, FULL, PARTS, Run
 
 
 def show(planned: Mapping[str, Any], published: Run | None, changed: Sequence[str] = (), *, has_windows: bool) -> None:
@@ -56,10 +56,14 @@ def _replaced(planned: Mapping[str, Any], published: Run | None) -> str:
         return "replaces nothing: first run"
     settings = "" if published.fingerprint == planned["fingerprint"] else " with other settings"
     by = f"last published by run {published.run_id}{settings}"
+    if planned["kind"] == CHANGED and not planned["affected_windows"]:
+        return f"replaces no window, {by}"
     if planned["kind"] == FULL or planned["interval_start"] is planned["interval_end"] is None:
         return f"replaces all results, {by}"
     start, end = planned["interval_start"], planned["interval_end"]
     span = f"from {_moment(start) if start else 'the first'} to {_moment(end) if end else 'the last'}"
+    if planned["stretches"]:
+        span = f"of {len(planned['stretches'])} stretches {span}"
     return f"replaces the windows {span}, {by}"
 
 

@@ -37,7 +37,7 @@ class SafeConsole(Console):
 
 OUT, ERR = SafeConsole(), SafeConsole(stderr=True)
 
-_SPANS: dict[str, str] = {"full": "all", StepName.ROLLBACK: "rolled back"}
+_SPANS: dict[str, str] = {"full": "all", "changed": "what changed", StepName.ROLLBACK: "rolled back"}
 
 
 def print_line(text: object) -> None:

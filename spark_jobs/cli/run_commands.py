@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spark_jobs.cli import printing, recorded_runs
+from spark_jobs.cli import downstream_command, printing, recorded_runs
 from spark_jobs.cli.command import Answer, Request, pipeline_command
 from spark_jobs.job_protocol import AFTER_PLAN, Option, StepName, StepResult
 from spark_jobs.tables.run import in_order
@@ -35,6 +35,14 @@ Restate = Annotated[
     bool,
     typer.Option(Option.RESTATE, help="Replace results of other settings, and leave those around them as is."),
 ]
+Changed = Annotated[
+    bool,
+    typer.Option(Option.CHANGED, help="Compute only the windows that changes of the source affect."),
+]
+Downstream = Annotated[
+    bool,
+    typer.Option(Option.DOWNSTREAM, help="Also the pipelines of the same folder that read these results, in order."),
+]
 Slices = Annotated[
     int, typer.Option(min=1, metavar="N", help="How many stretches of windows to write one after the other.")
 ]
@@ -45,20 +53,36 @@ Wait = Annotated[
 
 @pipeline_command
 def plan(
-    request: Request, start: From = "", end: To = "", arrived_to: ArrivedTo = "", restate: Restate = False
+    request: Request,
+    start: From = "",
+    end: To = "",
+    arrived_to: ArrivedTo = "",
+    restate: Restate = False,
+    changed: Changed = False,
+    downstream: Downstream = False,
 ) -> Answer:
     """Show what a replay would read and replace; nothing is written."""
     interval, until = _windows(request, start, end), _moment(arrived_to)
-    from spark_jobs.cli import print_plan
+    from spark_jobs.cli import print_downstream, print_plan
     from spark_jobs.jobs.plan.dry_run import foreseen
 
+    graph = downstream_command.graph_of(request) if downstream else None
+
     spark = request.open_session()
-    planned = foreseen(spark, request.pipeline, request.lake, interval, until, restate=restate)
+    planned = foreseen(spark, request.pipeline, request.lake, interval, until, restate=restate, changed=changed)
     published = next((run for run in reversed(request.runs()) if run.versions), None)
     has_windows = not request.pipeline.windows.are_missing
-    changed = recorded_runs.settings_changes(published, request.pipeline)
-    content = {**planned, "published_run": published and published.run_id, "changed_settings": changed}
-    return Answer(content, lambda: print_plan.show(planned, published, changed, has_windows=has_windows))
+    settings = recorded_runs.settings_changes(published, request.pipeline)
+    content = {**planned, "published_run": published and published.run_id, "changed_settings": settings}
+    readers = None if graph is None else downstream_command.foreseen_readers(spark, request, graph, planned)
+    if readers is not None:
+        content["downstream"] = [reader.as_json() for reader in readers]
+
+    def show() -> None:
+        print_plan.show(planned, published, settings, has_windows=has_windows)
+        print_downstream.show_foreseen(readers or ())
+
+    return Answer(content, show)
 
 
 @pipeline_command
@@ -68,14 +92,20 @@ def replay(
     end: To = "",
     arrived_to: ArrivedTo = "",
     restate: Restate = False,
+    changed: Changed = False,
+    downstream: Downstream = False,
     slices: Slices = 1,
     wait: Wait = "0s",
 ) -> Answer:
     """Replay, check, publish and report."""
     interval, until = _windows(request, start, end), _moment(arrived_to)
+    graph = downstream_command.graph_of(request) if downstream else None
     request.name_new_lake()
     runner = request.open_runner(slices, _wait_s(wait), then=AFTER_PLAN)
-    return _steps(runner.run(interval, until, restate=restate))
+    results = runner.run(interval, until, restate=restate, changed=changed)
+    if graph is None:
+        return _steps(results)
+    return downstream_command.take(request, runner.spark, graph, results, _wait_s(wait))
 
 
 @pipeline_command

@@ -186,7 +186,7 @@ def _take(options: argparse.Namespace, runner: Runner, pipeline: Pipeline) -> li
     match options.step:
         case StepName.RUN:
             request = _Request.of(options)
-            return runner.run(request.interval, request.arrived_to, restate=request.restate)
+            return runner.run(request.interval, request.arrived_to, restate=request.restate, changed=request.changed)
         case StepName.PLAN:
             return [_plan(options, runner, pipeline, lake)]
         case StepName.REPAIR:
@@ -204,7 +204,9 @@ def _without_spark(options: argparse.Namespace, pipeline: Pipeline) -> StepResul
         if options.step != StepName.PLAN or options.dry_run:
             raise NeedsSparkError("rows are counted")
         lake = Lake.of(pipeline.name)
-        return plan_step.without_spark(pipeline, lake, request.interval, request.arrived_to, restate=request.restate)
+        return plan_step.without_spark(
+            pipeline, lake, request.interval, request.arrived_to, restate=request.restate, changed=request.changed
+        )
     except NeedsSparkError as reason:
         return StepResult(options.step, "", pipeline.name, StepState.NEEDS_SPARK, f"Spark plans the run: {reason}")
 
@@ -221,7 +223,7 @@ def _plan(options: argparse.Namespace, runner: Runner, pipeline: Pipeline, lake:
     request = _Request.of(options)
     if options.dry_run:
         return _preview(request, runner.spark, pipeline, lake)
-    return runner.plan(request.interval, request.arrived_to, restate=request.restate)[1]
+    return runner.plan(request.interval, request.arrived_to, restate=request.restate, changed=request.changed)[1]
 
 
 def _repair(options: argparse.Namespace, runner: Runner, pipeline: Pipeline, lake: Lake) -> StepResult:
@@ -250,16 +252,25 @@ class _Request:
     interval: Interval
     arrived_to: datetime | None
     restate: bool
+    changed: bool
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> _Request:
         interval = parse_interval(options.start, options.end)
-        return cls(interval, optional_moment(options.arrived_to), options.restate)
+        return cls(interval, optional_moment(options.arrived_to), options.restate, options.changed)
 
 
 def _preview(request: _Request, spark: SparkSession, pipeline: Pipeline, lake: Lake) -> StepResult:
     """Return what the plan would be."""
-    planned = dry_run.foreseen(spark, pipeline, lake, request.interval, request.arrived_to, restate=request.restate)
+    planned = dry_run.foreseen(
+        spark,
+        pipeline,
+        lake,
+        request.interval,
+        request.arrived_to,
+        restate=request.restate,
+        changed=request.changed,
+    )
     counts = {name: planned[name] for name in ("source_rows", "source_files", "source_bytes")}
     message = dry_run.in_words(planned)
     return StepResult(StepName.PLAN, planned["run_id"], pipeline.name, StepState.DRY_RUN, message, counts)

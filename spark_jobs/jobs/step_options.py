@@ -28,6 +28,7 @@ def step_parser(description: str) -> argparse.ArgumentParser:
     parser.add_argument(Option.TO, dest="end", help="end of the last window, ISO 8601")
     parser.add_argument(Option.ARRIVED_TO, help="read what arrived before this time, ISO 8601")
     parser.add_argument(Option.RESTATE, action="store_true", help="replace results of other settings of the pipeline")
+    parser.add_argument(Option.CHANGED, action="store_true", help="compute only what changes of the source affect")
     parser.add_argument(Option.DRY_RUN, action="store_true", help="for plan and repair: show it, and change nothing")
     parser.add_argument(Option.SLICES, type=int, default=1, help="how many stretches of windows to write one by one")
     parser.add_argument(Option.SLICE, default="", help="for slice: one of the names that the step watermarks returned")

@@ -320,7 +320,9 @@ RUNS = Table(
         Column("run_id", "string", "the run"),
         Column("pipeline", "string", "name of the pipeline"),
         Column("fingerprint", "string", "16 hex digits: every setting that can change a result row"),
-        Column("kind", "string", "`full`, `arrivals`, `backfill`, `repair`, `rollback`, `maintain` or `discard`"),
+        Column(
+            "kind", "string", "`full`, `arrivals`, `changed`, `backfill`, `repair`, `rollback`, `maintain` or `discard`"
+        ),
         Column("step", "string", "name of the step"),
         Column("interval_start", "timestamp", "first window start that the run replaces", _UTC, "from the beginning"),
         Column("interval_end", "timestamp", "end of the replaced range, exclusive", _UTC, "to the end"),
@@ -336,6 +338,15 @@ RUNS = Table(
             "map<string,string>",
             "settings that can change a result row, by dotted name; of the step `plan`, and of rollbacks",
             null="a version before 0.2 wrote the row",
+        ),
+        Column(
+            "stretches",
+            "map<string,string>",
+            "end of each stretch of the range that the run replaces, by its start, in ISO 8601; of the step `plan`",
+            null="a version before 0.2 wrote the row",
+        ),
+        Column(
+            "changes_run", "string", "the run to which a `changed` run applies changes", null="a run of another kind"
         ),
         Column("state", "string", "how the step ended"),
         Column("counts", "map<string,bigint>", "rows, windows and panes by fate", "rows"),

@@ -10,9 +10,10 @@ Every slice reads these from the store, so a slice has the same result in any pr
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
@@ -38,6 +39,7 @@ class Ground:
 
     `until_us` is how far the arrival clock went, in microseconds, if further than the last row. `resumed` is where a
     run goes on from. With `plans`, plans over a small census, calendar or timeline run in that session.
+    `has_timeline`: the store keeps the timeline already, so watermarks are looked up in it.
     """
 
     def __init__(
@@ -49,11 +51,12 @@ class Ground:
         until_us: int | None = None,
         resumed: Resumption | None = None,
         plans: SmallPlans | None = None,
+        has_timeline: bool = False,
     ) -> None:
         self.rows, self.pipeline, self.store = rows, pipeline, store
         self.until_us = until_us
         self.closed = None if resumed is None else ClosedWindows(pipeline, resumed)
-        self._plans = plans
+        self.small_plans, self._has_timeline = plans, has_timeline
 
     @cached_property
     def census(self) -> DataFrame:
@@ -70,14 +73,18 @@ class Ground:
     @cached_property
     def _counted(self) -> tuple[DataFrame, SmallPlans | None]:
         """The census of the rows, and where plans over it run; a small census is read in one piece."""
-        measures = measured.columns(self._measured)
-        groups = self.store.keep("census", census(self.rows.placed, self.pipeline, measures), self._plans)
+        groups = self.store.keep("census", census(self.rows.placed, self.pipeline, self.measures), self.small_plans)
         if not is_small(groups):
             return self.store.keep("census", groups), None
         if axis(self.pipeline) is Axis.TICKS:
-            return groups.coalesce(1), self._plans
+            return groups.coalesce(1), self.small_plans
         # Where rows are epochs, these plans read events as well, which are not few.
         return self.store.keep("census", groups).coalesce(1), None
+
+    @property
+    def measures(self) -> Mapping[str, Column]:
+        """What the census measures of the values of sums, by name (`floats.measured`)."""
+        return measured.columns(self._measured)
 
     @cached_property
     def _measured(self) -> list[measured.Measured]:
@@ -124,9 +131,8 @@ class Ground:
 
     def missed_watermarks(self, epochs: DataFrame) -> DataFrame:
         """Compute the watermark before the rows of each of `epochs` (`late_events.missed_watermarks`)."""
-        return late_events.missed_watermarks(
-            epochs, self.census, self.pipeline, self.rows.moving, advances=self.advances
-        )
+        advances = self.timeline if self._has_timeline else self.advances
+        return late_events.missed_watermarks(epochs, self.census, self.pipeline, self.rows.moving, advances=advances)
 
     @property
     def fire(self) -> Fire:

@@ -6,9 +6,9 @@ prepares and places the rows of a source.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, reduce
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -119,21 +119,42 @@ class SourceRows(PlacedRows):
     def prepared_of(self, part: Slice) -> DataFrame:
         """Return the prepared rows that fill windows of the slice, without epochs; with `ORDER` if aggregates read it.
 
-        If the event time is a plain timestamp, only files that can hold such rows are read.
+        It reads no more than `reaching`.
         """
-        pipeline, read = self._pipeline, self._events
+        pipeline = self._pipeline
         if pipeline.replay.in_rounds and reads_order(pipeline):
             # The position of a row depends on the rounds.
             return super().filling_of(part)
-        event_time, size = pipeline.source.event_time.expression, pipeline.windows.longest_ms
-        # An expression has no statistics.
-        if isinstance({f.name: f.dataType for f in read.schema}.get(event_time), T.TimestampType):
-            if part.start_ms is not None:
-                read = read.where(F.col(quoted(event_time)) >= F.timestamp_millis(F.lit(part.start_ms)))
-            if part.end_ms is not None:
-                read = read.where(F.col(quoted(event_time)) < F.timestamp_millis(F.lit(part.end_ms + size)))
+        read = reaching(self._events, pipeline, part)
         rows = self.prepared if read is self._events else self._without_duplicates(prepare(read, pipeline))
         return self._ordered(rows.where(fills_windows() & part.reaches_row(pipeline.windows)))
+
+
+def reaching(events: DataFrame, pipeline: Pipeline, part: Slice) -> DataFrame:
+    """Return the source rows among which are all that fill windows of the slice.
+
+    If the event time is a plain timestamp, only files that can hold such rows are read. An expression has no
+    statistics: then the result is `events`.
+    """
+    event_time = pipeline.source.event_time.expression
+    is_time = isinstance({f.name: f.dataType for f in events.schema}.get(event_time), T.TimestampType)
+    if not is_time or (part.start_ms is None and part.end_ms is None):
+        return events
+    return events.where(_may_reach(F.col(quoted(event_time)), part, pipeline.windows.longest_ms))
+
+
+def _may_reach(event_time: Column, part: Slice, longest_ms: int) -> Column:
+    """Return whether a window of at most `longest_ms` with this time may be in the slice; Delta skips files by it."""
+    return reduce(Column.__or__, (_may_be_between(event_time, *piece, longest_ms) for piece in part.pieces_ms))
+
+
+def _may_be_between(event_time: Column, start_ms: int | None, end_ms: int | None, longest_ms: int) -> Column:
+    is_between = F.lit(True)
+    if start_ms is not None:
+        is_between = is_between & (event_time >= F.timestamp_millis(F.lit(start_ms)))
+    if end_ms is not None:
+        is_between = is_between & (event_time < F.timestamp_millis(F.lit(end_ms + longest_ms)))
+    return is_between
 
 
 def _completed(events: DataFrame, pipeline: Pipeline) -> DataFrame:

@@ -58,7 +58,7 @@ def render(data: ReportData) -> str:
         style=Markup(template_text("style.css")),
         light=Markup(palette.variables(dark=False)),
         dark=Markup(palette.variables(dark=True)),
-        policy=_policy(scripts),
+        policy=policy(scripts),
         nothing=text.NOTHING,
         place_of_links=Markup(PLACE_OF_LINKS),
         scripts=[Markup(script) for script in scripts],
@@ -66,7 +66,8 @@ def render(data: ReportData) -> str:
     )
 
 
-def _policy(scripts: list[str]) -> str:
+def policy(scripts: list[str]) -> str:
+    """Return the content security policy of a page with these scripts and no others; it forbids every request."""
     hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
     sources = " ".join(f"'sha256-{value}'" for value in hashes) or "'none'"
     # Bokeh sets styles inline, and its icons are data URLs.

@@ -6,10 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.run import ARRIVALS, FULL, REPAIR, ROLLBACK, Run
-
-# The kinds of runs after which no results of earlier runs remain.
-_BASE_KINDS = (ARRIVALS, FULL)
+from spark_jobs.tables.run import BASES, CHANGED, REPAIR, ROLLBACK, Run
 
 
 @dataclass(frozen=True)
@@ -17,7 +14,7 @@ class EffectiveRuns:
     """The runs with results in the tables.
 
     - `latest`: the run published last; after a rollback, the run that was restored;
-    - `base`: the last run, up to `latest`, that replaced all results;
+    - `base`: the last run, up to `latest`, after which all results are those of one version of the source;
     - `partial`: the runs after `base` that replaced a part of time, oldest first.
     """
 
@@ -41,7 +38,7 @@ def effective_runs(published: Iterable[Run]) -> EffectiveRuns:
     for run in published:
         if run.kind == ROLLBACK:
             effective = by_versions[frozenset(run.source_versions.items())]
-        elif run.kind in _BASE_KINDS:
+        elif run.kind in BASES:
             effective = EffectiveRuns(run, run)
         else:
             effective = EffectiveRuns(run, effective.base, (*effective.partial, run))
@@ -53,6 +50,7 @@ def effective_runs(published: Iterable[Run]) -> EffectiveRuns:
 
 def _replaces(later: Run, run: Run) -> bool:
     """Return whether a later run replaced some results of the run by others."""
-    later_interval, interval = (Interval(r.interval_start, r.interval_end) for r in (later, run))
+    # A run over changes gives all other windows the results of its version, too.
+    later_interval, interval = (Interval() if r.kind == CHANGED else r.interval for r in (later, run))
     later_inputs, inputs = ((r.fingerprint, r.kind == REPAIR, r.pinned, r.arrived_to) for r in (later, run))
     return later_inputs != inputs and later_interval.overlaps(interval)

@@ -1,47 +1,68 @@
-"""A part of time, by the start of its windows: a run replays and replaces these windows."""
+"""A part of time, by the start of its windows: a run replays and replaces these windows.
+
+The part is one stretch, or several with windows between them that the run leaves alone. The condition on a column is in
+`interval_condition`: this module is read without Spark.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The windows whose start is in `[start, end)`. A bound that is None is open: without bounds, all windows."""
+    """The windows whose start is in `[start, end)`. A bound that is None is open: without bounds, all windows.
+
+    With `stretches`, only the windows of these parts of `[start, end)`. They are in order, do not touch, and have no
+    stretches themselves (`joined`).
+    """
 
     start: datetime | None = None
     end: datetime | None = None
+    stretches: tuple[Interval, ...] = field(default=(), kw_only=True)
 
     @property
     def whole(self) -> bool:
         """True if the interval contains every window."""
-        return self.start is None and self.end is None
+        return self.start is None and self.end is None and not self.stretches
+
+    @property
+    def pieces(self) -> tuple[Interval, ...]:
+        """The stretches, each without a gap."""
+        return self.stretches or (self,)
+
+    @property
+    def hull(self) -> Interval:
+        """The interval without its gaps."""
+        return Interval(self.start, self.end)
 
     def overlaps(self, other: Interval) -> bool:
         """Return whether some window may be in both intervals."""
-        begins = other.end is None or self.start is None or self.start < other.end
-        return begins and (self.end is None or other.start is None or other.start < self.end)
+        return any(_overlap(mine, its) for mine in self.pieces for its in other.pieces)
 
     def contains(self, other: Interval) -> bool:
         """Return whether every window of the other interval is in this one."""
-        begins = self.start is None or (other.start is not None and self.start <= other.start)
-        return begins and (self.end is None or (other.end is not None and other.end <= self.end))
+        return all(any(_contains(mine, its) for mine in self.pieces) for its in other.pieces)
 
-    def holds(self, window_start: Column) -> Column:
-        """Return the condition that the interval contains the window that starts at `window_start`."""
-        from pyspark.sql import functions as F
 
-        is_inside = F.lit(True)
-        if self.start is not None:
-            is_inside = is_inside & (window_start >= F.lit(self.start))
-        if self.end is not None:
-            is_inside = is_inside & (window_start < F.lit(self.end))
-        return is_inside
+def joined(intervals: Iterable[Interval]) -> Interval | None:
+    """Return one interval with the windows of all; None without any. Stretches that touch become one."""
+    ordered = sorted((piece for each in intervals for piece in each.pieces), key=lambda p: p.start or _EARLIEST)
+    stretches: list[Interval] = []
+    for piece in ordered:
+        last = stretches[-1] if stretches else None
+        if last is not None and (last.end is None or piece.start is None or piece.start <= last.end):
+            end = None if last.end is None or piece.end is None else max(last.end, piece.end)
+            stretches[-1] = Interval(last.start, end)
+        else:
+            stretches.append(piece)
+    if len(stretches) < 2:
+        return stretches[0] if stretches else None
+    return Interval(stretches[0].start, stretches[-1].end, stretches=tuple(stretches))
 
 
 def in_words(interval: Interval) -> str:
@@ -49,4 +70,15 @@ def in_words(interval: Interval) -> str:
     if interval.whole:
         return "of all time"
     start, end = (None if edge is None else f"{edge:%Y-%m-%d %H:%M}" for edge in (interval.start, interval.end))
-    return f"from {start or 'the first'} to {end or 'the last'}"
+    hull = f"from {start or 'the first'} to {end or 'the last'}"
+    return f"of {len(interval.stretches)} stretches {hull}" if interval.stretches else hull
+
+
+def _overlap(mine: Interval, other: Interval) -> bool:
+    begins = other.end is None or mine.start is None or mine.start < other.end
+    return begins and (mine.end is None or other.start is None or other.start < mine.end)
+
+
+def _contains(mine: Interval, other: Interval) -> bool:
+    begins = mine.start is None or (other.start is not None and mine.start <= other.start)
+    return begins and (mine.end is None or (other.end is not None and other.end <= mine.end))

@@ -86,6 +86,10 @@ class Lake:
         """Return the path or URI of a run's Data Docs. They exist only with `quality.data_docs`."""
         return self._place(data_docs_name(run_id))
 
+    def downstream_page_path(self, run_id: str) -> str:
+        """Return the path or URI of the page about the readers of a run's results, which may not exist."""
+        return self._place(downstream_page_name(run_id))
+
     @property
     def handover_path(self) -> str:
         """The path or URI of the file with the start point of a live job."""
@@ -98,6 +102,11 @@ class Lake:
 def report_name(run_id: str) -> str:
     """Return the name of a run's report in the pipeline's folder."""
     return f"reports/{run_id}.html"
+
+
+def downstream_page_name(run_id: str) -> str:
+    """Return the name of the page about the readers of a run's results, in the pipeline's folder."""
+    return f"reports/{run_id}.downstream.html"
 
 
 def data_docs_name(run_id: str) -> str:

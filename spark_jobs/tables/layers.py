@@ -1,7 +1,8 @@
 """Layers: the published runs whose results are in the tables, each with the windows that it has written.
 
-A run over all of time, or over all arrivals so far, begins anew. Any other run lies on the layers before it. A rollback
-restores the layers that were in the tables when its target was published.
+A run over all of time, or over all arrivals so far, begins anew. So does a run over the changes of a source: the
+windows that it leaves alone are equal at its version. Any other run lies on the layers before it. A rollback restores
+the layers that were in the tables when its target was published.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.run import ARRIVALS, FULL, ROLLBACK, Run
+from spark_jobs.tables.run import ARRIVALS, CHANGED, FULL, ROLLBACK, Run
 
 
 def layers(published: Iterable[Run]) -> tuple[Run, ...]:
@@ -19,7 +20,7 @@ def layers(published: Iterable[Run]) -> tuple[Run, ...]:
     for run in published:
         if run.kind == ROLLBACK:
             standing = by_versions.get(frozenset(run.source_versions.items()), ())
-        elif run.kind == FULL or (run.kind == ARRIVALS and run.arrived_from is None):
+        elif run.kind in (FULL, CHANGED) or (run.kind == ARRIVALS and run.arrived_from is None):
             standing = (run,)
         else:
             standing = (*standing, run)
@@ -29,8 +30,8 @@ def layers(published: Iterable[Run]) -> tuple[Run, ...]:
 
 
 def windows_of(run: Run) -> Interval:
-    """Return the windows that a run has written."""
-    return Interval(run.interval_start, run.interval_end)
+    """Return the windows that have a run's results: those that it has written, and for a run over changes all."""
+    return Interval() if run.kind == CHANGED else run.interval
 
 
 def writers(standing: Sequence[Run], interval: Interval) -> tuple[list[Run], bool]:

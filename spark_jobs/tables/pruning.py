@@ -14,6 +14,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.tables.interval import Interval
+
 # A longer list costs more to plan than it saves by skipping files.
 _MAX_CONSTANTS = 1_000
 
@@ -55,6 +57,12 @@ def overlap_condition(names: Iterable[str], start: datetime | None, end: datetim
     if start is not None:
         meets.append(f"{_of(maxs, 'greatest')} >= {_literal(start)}")
     return f"({' or '.join(unknown)} or ({' and '.join(meets) or 'true'}))"
+
+
+def may_reach(stats: str | None, names: Iterable[str], interval: Interval) -> bool:
+    """Return whether a file with these statistics of Delta may have a time of the interval, in one of the columns."""
+    spans_of_file = [span for name in names for span in spans(name, [{"add": {"stats": stats}}])]
+    return any(Interval(start, end).overlaps(interval) for start, end in spans_of_file)
 
 
 def spans(name: str, actions: Iterable[dict[str, Any]]) -> list[tuple[datetime | None, datetime | None]]:

@@ -19,6 +19,7 @@ from spark_jobs.tables import commit_files, data_files, delta_log, pruning, stag
 from spark_jobs.tables.change_files import ChangeFiles
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.interval import Interval
+from spark_jobs.tables.interval_condition import holds
 from spark_jobs.tables.lake import Lake, behind_folder, carried_folder, staged_folder
 from spark_jobs.tables.objects import Objects
 from spark_jobs.tables.staging import read_staged
@@ -62,6 +63,9 @@ class ReplacedRows:
             return [], []
         # Delta's own search would take several jobs and read all files.
         candidates = {_file_name(file): file for file in self._transaction.files(" or ".join(conditions))}
+        if interval is not None and interval.stretches:
+            names = _time_columns(self._table, self.published)
+            candidates = {name: f for name, f in candidates.items() if pruning.may_reach(f.stats(), names, interval)}
         if not candidates:
             return [], []
         is_touched = None if touched is None else pruning.is_among("window_start", touched)
@@ -111,7 +115,7 @@ class ReplacedRows:
         The rows of `interval` and all rows of the windows of `touched` are replaced. `is_touched` is the condition for
         these windows; None if they are too many for a condition.
         """
-        is_replaced = F.lit(False) if interval is None else interval.holds(_replaced_by(self._table, rows))
+        is_replaced = F.lit(False) if interval is None else holds(interval, _replaced_by(self._table, rows))
         if touched is None:
             return rows, is_replaced
         if is_touched is not None:

@@ -16,8 +16,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from spark_jobs.job_protocol import RunState
-from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.ledger import ARRIVALS, FULL, PARTS, Run
+from spark_jobs.tables.ledger import BASES, PARTS, Run
 
 _GRACE = timedelta(days=1)
 
@@ -84,7 +83,6 @@ def reason_dead(run: Run | None, worked_on: datetime, published: Sequence[Run], 
 def _replaces(other: Run, run: Run, worked_on: datetime) -> bool:
     if other.started_at is None or other.started_at < worked_on:
         return False
-    if other.kind in (FULL, ARRIVALS):
+    if other.kind in BASES:
         return True
-    other_interval, interval = (Interval(r.interval_start, r.interval_end) for r in (other, run))
-    return other.kind in PARTS and run.kind in PARTS and other_interval.contains(interval)
+    return other.kind in PARTS and run.kind in PARTS and other.interval.contains(run.interval)

@@ -12,10 +12,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from spark_jobs.job_protocol import RunState, StepName, StepState
+from spark_jobs.tables.interval import Interval, joined
 from spark_jobs.tables.lake import GATE_TABLE
 
 #: Kinds of runs: over all rows, over the rows that arrived before a time, over a part of time.
 FULL, ARRIVALS, BACKFILL = "full", "arrivals", "backfill"
+#: The kind of a run that continues another run, and computes only the windows that changes of the source affect.
+CHANGED = "changed"
+#: The kinds of runs whose tables are those of one version of the source.
+BASES = (FULL, ARRIVALS, CHANGED)
 #: The kind of a run over a part of time that includes the rows that were too late for its windows.
 REPAIR = StepName.REPAIR.value
 PARTS = (BACKFILL, REPAIR)
@@ -67,7 +72,9 @@ class Run:
     - `source_ids`: Delta's id of each source table by name, from the step `plan`. Empty in ledgers of earlier versions;
     - `settings`: the settings that can change a result row, by dotted name. Empty in ledgers of earlier versions;
     - `arrived_to`: the run reads only rows that arrived before this time. None: all rows;
-    - `arrived_from`: the run continues a run that read the rows before this time. None: it starts at the first row.
+    - `arrived_from`: the run continues a run that read the rows before this time. None: it starts at the first row;
+    - `stretches`: the parts of the interval whose windows the run replaces. Empty: all windows of the interval;
+    - `changes_run`: the published run to which a run of the kind `changed` applies changes. None for other kinds.
     """
 
     run_id: str
@@ -83,6 +90,13 @@ class Run:
     arrived_to: datetime | None = None
     source_ids: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
+    stretches: tuple[Interval, ...] = ()
+    changes_run: str | None = None
+
+    @property
+    def interval(self) -> Interval:
+        """The windows that the run replaces."""
+        return Interval(self.interval_start, self.interval_end, stretches=self.stretches)
 
     @property
     def state(self) -> RunState:
@@ -160,6 +174,8 @@ class Run:
             "source_version": self.source_version,
             "source_ids": self.source_ids,
             "settings": self.settings if has_settings else {},
+            "stretches": _texts(self.stretches) if step.step == StepName.PLAN else {},
+            "changes_run": self.changes_run,
             "state": step.state,
             "counts": step.counts,
             "versions": step.versions,
@@ -241,6 +257,8 @@ def _run(rows: Sequence[Mapping[str, Any]]) -> Run:
         arrived_to=last.get("arrived_to"),
         source_ids=next((dict(row["source_ids"]) for row in rows if row.get("source_ids")), {}),
         settings=next((dict(row["settings"]) for row in rows if row.get("settings")), {}),
+        stretches=next((_stretches(row["stretches"]) for row in rows if row.get("stretches")), ()),
+        changes_run=last.get("changes_run"),
         steps=tuple(
             Step(
                 step=r["step"],
@@ -256,3 +274,21 @@ def _run(rows: Sequence[Mapping[str, Any]]) -> Run:
             for r in rows
         ),
     )
+
+
+def _texts(stretches: Iterable[Interval]) -> dict[str, str]:
+    """Return the stretches as the ledger has them: the end of each by its start; an open bound is empty."""
+    return {_text(stretch.start): _text(stretch.end) for stretch in stretches}
+
+
+def _text(moment: datetime | None) -> str:
+    return "" if moment is None else moment.astimezone(UTC).isoformat()
+
+
+def _stretches(texts: Mapping[str, str]) -> tuple[Interval, ...]:
+    stretches = joined(Interval(_moment(start), _moment(end)) for start, end in dict(texts).items())
+    return () if stretches is None else stretches.stretches
+
+
+def _moment(text: str) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

@@ -22,10 +22,10 @@ from spark_jobs.tables.run import DISCARD, MAINTAIN, Run, Step, runs_of
 _TABLE = "runs"
 _COLUMNS = (
     *("run_id", "pipeline", "fingerprint", "kind", "step", "interval_start", "interval_end", "source_version", "state"),
-    *("source_ids", "settings", "counts", "versions", "error", "note", "figures"),
+    *("source_ids", "settings", "stretches", "changes_run", "counts", "versions", "error", "note", "figures"),
     *("arrived_from", "arrived_to", "started_at", "finished_at"),
 )
-_MAPS = ("source_ids", "settings", "counts", "versions", "figures")
+_MAPS = ("source_ids", "settings", "stretches", "counts", "versions", "figures")
 # Entries of the log for a file.
 _STATISTICS = ("min.step", "max.step", "num_records", "min.finished_at", "max.finished_at")
 _NOT_ITS_OWN = f"('{MAINTAIN}', '{DISCARD}')"

@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from spark_jobs.pipeline.model import EndOfInput, LateData, Pipeline
-from spark_jobs.tables.run import REPAIR, Run
+from spark_jobs.tables.run import CHANGED, REPAIR, Run
 
 
 def pipeline_for_run(pipeline: Pipeline, run: Run) -> Pipeline:
     """Return the pipeline with the settings that the run changes.
 
-    The input of an arrival slice has not ended. A repair accepts all late rows of its windows.
+    The input of an arrival slice has not ended. A repair accepts all late rows of its windows. The few windows of a run
+    over changes are judged by no ratio.
     """
+    if run.kind == CHANGED:
+        quality = replace(pipeline.quality, max_late_ratio=None, max_too_late_ratio=None, max_invalid_ratio=None)
+        pipeline = replace(pipeline, quality=replace(quality, min_windows=None))
     if run.kind == REPAIR:
         pipeline = replace(pipeline, windows=replace(pipeline.windows, late_data=LateData.UPDATE))
     if run.arrived_to is None:

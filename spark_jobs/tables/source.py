@@ -24,8 +24,8 @@ from spark_jobs.tables import commits, delta_log, delta_rs, error_causes, native
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.source_tables import absolute_path, is_path, no_delta_table, tables_of
 
-# Returns the rows of a source, by its name and its table.
-_Reader = Callable[[str, str], DataFrame]
+#: Returns the rows of a source, by its name and its table.
+Reader = Callable[[str, str], DataFrame]
 
 
 def pinned_version(spark: SparkSession, table: str) -> int:
@@ -137,7 +137,18 @@ def events(
     table = pipeline.source.table
     if pipeline.replay.by_commit and not pipeline.sources:
         return commits.read(spark, table, versions[""])
-    return _events(pipeline, _reader(spark, versions, entirely=entirely))
+    return events_by(pipeline, _reader(spark, versions, entirely=entirely))
+
+
+def events_by(pipeline: Pipeline, reader: Reader) -> DataFrame:
+    """Return the rows that `reader` returns for each source, united as in `events`; not for commit order.
+
+    Raises SourceError if columns have different types.
+    """
+    if not pipeline.sources:
+        return reader("", pipeline.source.table)
+    sources = zip(_several(pipeline, reader), pipeline.sources, strict=True)
+    return union_rows([rows.withColumn(SOURCE, F.lit(united.name)) for rows, united in sources])
 
 
 def inputs(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> tuple[DataFrame, DataFrame | None]:
@@ -168,21 +179,14 @@ def no_rows_of(
 
     if pipeline.join is not None:
         return _inputs(pipeline, read_nothing)
-    return _events(pipeline, read_nothing), None
+    return events_by(pipeline, read_nothing), None
 
 
-def _reader(spark: SparkSession, versions: Mapping[str, int], *, entirely: bool = False) -> _Reader:
+def _reader(spark: SparkSession, versions: Mapping[str, int], *, entirely: bool = False) -> Reader:
     return lambda name, table: read(spark, table, versions[name], entirely=entirely)
 
 
-def _events(pipeline: Pipeline, reader: _Reader) -> DataFrame:
-    if not pipeline.sources:
-        return reader("", pipeline.source.table)
-    sources = zip(_several(pipeline, reader), pipeline.sources, strict=True)
-    return union_rows([rows.withColumn(SOURCE, F.lit(united.name)) for rows, united in sources])
-
-
-def _inputs(pipeline: Pipeline, reader: _Reader) -> tuple[DataFrame, DataFrame | None]:
+def _inputs(pipeline: Pipeline, reader: Reader) -> tuple[DataFrame, DataFrame | None]:
     if not pipeline.sources:
         table = pipeline.source.table
         return _without_source_column(reader("", table), "source", table), None
@@ -201,7 +205,7 @@ def union_rows(frames: Sequence[DataFrame]) -> DataFrame:
         ) from problem
 
 
-def _several(pipeline: Pipeline, reader: _Reader) -> list[DataFrame]:
+def _several(pipeline: Pipeline, reader: Reader) -> list[DataFrame]:
     return [
         _without_source_column(reader(u.name, u.source.table), f"sources[{number}]", u.source.table)
         for number, u in enumerate(pipeline.sources)

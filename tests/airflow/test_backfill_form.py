@@ -82,7 +82,7 @@ def test_no_text_is_refused_by_a_regular_expression(pipelines: dict[str, Pipelin
 def test_rare_fields_are_folded(pipelines: dict[str, Pipeline]) -> None:
     sections = {name: param.schema.get("section") for name, param in form(pipelines).items()}
     assert [name for name, section in sections.items() if section is None] == [
-        *("pipeline", "from", "to", "dry_run", "approve"),
+        *("pipeline", "from", "to", "changed", "dry_run", "approve"),
     ]
     assert {sections[name] for name in ("slices", "apart", "restate", "complete")} == {"Advanced"}
     of_intervals = {sections[name] for name in ("every", "order", "side_by_side", "only_missing")}
@@ -109,6 +109,14 @@ def test_how_a_run_is_done_is_requested_only_by_its_fields(pipelines: dict[str, 
 
 
 DAY = {"from": "2013-07-01", "to": "2013-07-02"}
+
+
+@pytest.mark.parametrize("field", ["from", "to", "every"])
+def test_what_changed_decides_the_windows_alone(pipelines: dict[str, Pipeline], field: str) -> None:
+    assert request_of(filled(pipelines, changed=True), pipelines)["changed"] is True
+    value = {**DAY, "every": "1 hour"}[field]
+    with pytest.raises(FormError, match="changed: the changes of the source decide which windows are computed"):
+        request_of(filled(pipelines, changed=True, **{field: value}), pipelines)
 
 
 def test_a_range_is_cut_into_intervals_only_by_their_length(pipelines: dict[str, Pipeline]) -> None:

@@ -143,6 +143,8 @@ def test_a_schedule_is_data_intervals_in_utc_and_none_is_by_hand(dags: dict[str,
 def test_a_schedule_over_open_windows_requests_arrivals_up_to_the_end_of_the_interval(dags: dict[str, Any]) -> None:
     request = dags["hourly_open"]["request"]
     assert "arrived_to" not in {**dags["hourly"]["request"], **dags["by_hand_open"]["request"]}
+    assert "changed" not in {**request, **dags["by_hand"]["request"], **dags["clicks_open"]["request"]}
+    assert dags["hourly"]["request"]["changed"] is dags["clicks"]["request"]["changed"] is True
     template = Environment(undefined=StrictUndefined, autoescape=True).from_string(request["arrived_to"])
     end = datetime(2024, 3, 30, 5, tzinfo=UTC)
     assert template.render(data_interval_end=end) == "2024-03-30T05:00:00+00:00"

@@ -139,9 +139,9 @@ def test_a_plan_that_only_spark_can_make_starts_it_and_goes_on_with_the_tasks_be
 def test_a_plan_has_options_for_arrivals_and_for_restated_results(
     job: Callable[..., str], arguments: Callable[[], list[str]]
 ) -> None:
-    request = {**REQUEST, "arrived_to": "2013-07-02T00:00:00+00:00", "restate": True}
+    request = {**REQUEST, "arrived_to": "2013-07-02T00:00:00+00:00", "restate": True, "changed": True}
     run(PlanOperator(request=request, application=job(0, {**RESULT, "step": "plan"})))
-    options = ["--arrived-to", request["arrived_to"], "--restate", "--set", "windows.size=2 hours"]
+    options = ["--arrived-to", request["arrived_to"], "--restate", "--changed", "--set", "windows.size=2 hours"]
     assert arguments() == ["plan", "/p/sales.yaml", *options, "--without-spark"]
 
 

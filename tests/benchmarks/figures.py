@@ -112,6 +112,18 @@ def store_table(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return lines
 
 
+def changed_table(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return a line a run, by changes and full: windows computed, rows read, seconds of all steps and of each."""
+    lines: list[tuple[str, ...]] = [("run", "windows", "rows read", "s", "steps, s")]
+    for turn in results["changed"]:
+        for name, title in (("changed", "only what changed"), ("full", "everything")):
+            steps, counts = turn[name]["steps"], turn[name]["counts"]
+            windows = f"{counts.get('affected_windows', counts['windows']):,}"
+            each = ", ".join(f"{step} {seconds:.1f}" for step, seconds in steps.items())
+            lines.append((title, windows, f"{counts['rows_read']:,}", f"{sum(steps.values()):.1f}", each))
+    return lines
+
+
 def growth_table(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return a line a quantity: the seconds of a whole run for each factor, the exponent, and the peaks of memory.
 

@@ -19,7 +19,7 @@ Runs = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Measured:
-    """All that a benchmark has measured, as `bench`, `scheduled`, `store` or `demo` has stored it.
+    """All that a benchmark has measured, as `bench`, `scheduled`, `store`, `changed` or `demo` has stored it.
 
     `pick` chooses the figure among those of all turns. Each figure raises KeyError where it was not measured.
     """
@@ -73,6 +73,10 @@ class Measured:
     def on_a_cluster(self, place: str) -> float:
         """Return the seconds of a whole run on a cluster, with all tables in a `folder` or in a `store`."""
         return self.pick([run["process_seconds"] for run in self.results["store"][place]])
+
+    def changed(self, run: str) -> float:
+        """Return the seconds of all steps: of the run over changes (`changed`), or of the full replay (`full`)."""
+        return self.pick([sum(turn[run]["steps"].values()) for turn in self.results["changed"]])
 
     def demo_minutes(self, name: str) -> float:
         """Return the minutes of `make demo`, the first time or again."""
@@ -205,6 +209,12 @@ LIMITS = (
         lambda m: m.on_a_cluster("store") / m.on_a_cluster("folder"),
         1.5,
         _MILLIONS_50,
+    ),
+    Limit(
+        "1 % of a day in a year mended, warm: only what changed / full replay",
+        lambda m: m.changed("changed") / m.changed("full"),
+        0.1,
+        _MILLIONS_10,
     ),
     Limit("minutes of make demo in a new clone, packages cached", lambda m: m.demo_minutes("first"), 3.5),
     Limit("minutes of make demo again", lambda m: m.demo_minutes("again"), 1),

@@ -63,6 +63,9 @@ def _parts(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if "store" in each:
             head = f"## Tables in an object store, {each['rows']:,} events\n\n{_machine(each)}"
             yield f"{head}\n\n{_markdown(figures.store_table(each))}"
+        if "changed" in each:
+            head = f"## Changes, {each['rows']:,} events of {each['days']} days\n\n{_machine(each)}"
+            yield f"{head}\n\n{_markdown(figures.changed_table(each))}"
         if "growth" in each:
             yield from _growth(each)
 

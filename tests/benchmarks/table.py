@@ -62,6 +62,7 @@ PARTS = {
     "large": Part("bench", ("--rows", "50000000", "--ways", "tuned,whole")),
     "scheduled": Part("scheduled"),
     "store": Part("store"),
+    "changed": Part("changed"),
     "demo": Part("demo"),
     "nexmark": Part("nexmark"),
     "growth": Part("growth"),

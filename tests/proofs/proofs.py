@@ -43,6 +43,7 @@ _SAMPLING = "tests/sampling.py"
 _VECTORS = ("tests/vectors/**", "!tests/vectors/**/test_*.py")
 
 _SLICINGS = ("tests/jobs/stage/test_slicings.py", "tests/jobs/stage/test_recorded_slicings.py")
+_CHANGES = ("tests/jobs/plan/test_changed_windows.py",)
 _SCENARIOS = ("tests/replay/test_scenarios.py",)
 _TRIGGERS = ("tests/replay/panes/test_triggers.py", "tests/expectations/suites/test_panes.py")
 _JOINS = (
@@ -109,7 +110,8 @@ _OTHER_RUNS = (
     "tests/replay/**/test_*.py",
     "tests/tables/test_*.py",
     "tests/test_session.py",
-    *_without(_SLICINGS, _SCENARIOS, _TRIGGERS, _JOINS, _COMPARISONS, _PROPERTIES, _ENGINES, _BITS, _INSTALLED),
+    *_without(_SLICINGS, _CHANGES, _SCENARIOS, _TRIGGERS, _JOINS, _COMPARISONS, _PROPERTIES, _ENGINES, _BITS),
+    *_without(_INSTALLED),
 )
 _OTHER_FAULTS = ("tests/faults/test_*.py", *_without(_KILLS, _RACES))
 
@@ -122,6 +124,14 @@ PROOFS = (
         depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_SLICINGS),
         case_s=25,
         is_whole=True,
+    ),
+    Proof(
+        "changes",
+        "After any edit of the source, a run over changes publishes the tables of a full replay.",
+        "Users mend the past. A window that should have been computed and was not is wrong for ever.",
+        tests=_CHANGES,
+        depends=(_SAMPLING, *_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_CHANGES),
+        case_s=40,
     ),
     Proof(
         "kills",

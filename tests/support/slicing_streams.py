@@ -35,6 +35,11 @@ def drawn_rows(draw: random.Random) -> list[dict[str, Any]]:
 
 def drawn_pipeline(draw: random.Random, table: str) -> Pipeline:
     """Mostly of those that go on where the last run has ended."""
+    return history.pipeline(table, **drawn_settings(draw))
+
+
+def drawn_settings(draw: random.Random) -> dict[str, str]:
+    """Return the settings of a drawn pipeline, as `history.pipeline` takes them."""
     overrides = {
         "watermark__out_of_orderness": draw.choice(["0s", "10s", "1 minute", "20 minutes"]),
         "watermark__emit": "{every: " + draw.choice(["1s", "30s", "7 minutes"]) + "}",
@@ -57,4 +62,4 @@ def drawn_pipeline(draw: random.Random, table: str) -> Pipeline:
         overrides.pop("windows__late_panes", None)
     if draw.random() < 0.15:
         overrides["watermark__idle_timeout"] = "45 seconds"
-    return history.pipeline(table, **overrides)
+    return overrides

@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 from spark_jobs.job_protocol import StepName, StepResult
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables, NeedsSparkError
-from spark_jobs.jobs.plan.plan import Plan, plan
+from spark_jobs.jobs.plan.plan import plan
+from spark_jobs.jobs.plan.plan_request import Plan
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, RESULT_TABLES
@@ -44,11 +45,11 @@ def assert_published(spark: SparkSession, lake: Lake, expected: reference.Replay
 
 
 def planned_without_spark(
-    pipeline: Pipeline, lake: Lake, interval: Interval, arrived_to: datetime | None, *, restate: bool
+    pipeline: Pipeline, lake: Lake, interval: Interval, arrived_to: datetime | None, *, restate: bool, changed: bool
 ) -> Plan | None:
     """Return the plan that delta-rs makes; None if it needs Spark or refuses, as Spark then does."""
     try:
-        return plan(DeltaRsTables(pipeline, lake), interval, arrived_to, restate=restate)
+        return plan(DeltaRsTables(pipeline, lake), interval, arrived_to, restate=restate, changed=changed)
     except (NeedsSparkError, InputError):
         return None
 
@@ -62,11 +63,13 @@ def run_steps(
     *,
     slices: int = 1,
     restate: bool = False,
+    changed: bool = False,
 ) -> list[StepResult]:
     """The steps of a run but its report."""
     runner = Runner(spark, pipeline, lake, slices=slices)
-    without_spark = planned_without_spark(pipeline, lake, interval or Interval(), arrived_to, restate=restate)
-    planned, outcome = runner.begin(interval or Interval(), arrived_to, restate=restate)
+    whole_or = interval or Interval()
+    without_spark = planned_without_spark(pipeline, lake, whole_or, arrived_to, restate=restate, changed=changed)
+    planned, outcome = runner.begin(whole_or, arrived_to, restate=restate, changed=changed)
     if without_spark is not None:
         assert (replace(without_spark.run, steps=()), without_spark.note) == (
             replace(planned.run, steps=()),

@@ -43,6 +43,11 @@ _RESTATE = (
     "Replace a part of time although the results around it were computed with other settings. The results around it "
     "stay. Without this, such a run is refused."
 )
+_CHANGED = (
+    "Compute only the windows that changes of the source since the published results affect: rows that were mended, "
+    "deleted or added. Leave From and To empty. Where this is impossible, everything is read, and the log has the "
+    "reason."
+)
 _COMPLETE = (
     "Also publish complete_results: the result of each window with all of its rows, as if no row had been too late, "
     "and how many rows its published result lacks."
@@ -89,6 +94,7 @@ def form(pipelines: Mapping[str, Pipeline]) -> dict[str, Param]:
         "pipeline": of_pipelines(pipelines, "The pipeline whose windows to recompute."),
         "from": _text("From", _FROM, format="date-time"),
         "to": _text("To", _TO, format="date-time"),
+        "changed": _switch("Only what changed", _CHANGED),
         "dry_run": _switch("Dry run", _DRY_RUN),
         "approve": _switch("Ask before publishing", _APPROVE),
         "every": _text("Length of an interval", _EVERY, section=_INTERVALS),
@@ -130,6 +136,11 @@ def request_of(filled: Mapping[str, Any], pipelines: Mapping[str, Pipeline]) -> 
     start, end = (_moment(name, filled.get(name), problems) for name in ("from", "to"))
     if start and end and start >= end:
         problems.append(f"from and to: [{start.isoformat()}, {end.isoformat()}) holds no window")
+    if filled.get("changed") and any((filled.get(name) or "").strip() for name in ("from", "to", "every")):
+        problems.append(
+            "changed: the changes of the source decide which windows are computed; leave from, to and every empty, or "
+            "switch this off"
+        )
     overrides = overrides_of(filled, path, problems)
     with_overrides = None if problems else partial(load, path, overrides=overrides)
     problems += interval_fields.problems_of(filled, start, end, with_overrides)
@@ -143,6 +154,8 @@ def request_of(filled: Mapping[str, Any], pipelines: Mapping[str, Pipeline]) -> 
     )
     if filled.get("restate"):
         request["restate"] = True
+    if filled.get("changed"):
+        request["changed"] = True
     if filled.get("dry_run"):
         request["dry_run"] = True
     if filled.get("approve"):

@@ -164,6 +164,8 @@ def _request(pipeline: Pipeline) -> Request:
     by_arrival = pipeline.replay.order in {Order.ARRIVAL, Order.COMMIT}
     if pipeline.schedule and by_arrival and pipeline.replay.end_of_input is EndOfInput.KEEP_OPEN:
         request["arrived_to"] = _TRIGGERED if schedule.assets else _INTERVAL_END
+    elif pipeline.schedule:
+        request["changed"] = True
     if schedule.slices > 1:
         request |= {"slices": schedule.slices, "apart": True}
     return request

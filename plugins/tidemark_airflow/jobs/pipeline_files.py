@@ -1,8 +1,4 @@
-"""The pipeline files of a folder: the pipelines of good files, and the problem of each broken file.
-
-Law: a broken file does not affect good files, whatever is wrong with it. Of two files for one name of a pipeline, the
-first in the order of file names is good, so that the pipeline keeps running.
-"""
+"""The pipeline files of a folder as Airflow reads them: the names of Airflow's further DAGs are reserved."""
 
 from __future__ import annotations
 
@@ -11,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spark_jobs.error_codes import ErrorCode
-from spark_jobs.pipeline import Pipeline, PipelineError, load
-from spark_jobs.pipeline.loading import CASES
-from spark_jobs.pipeline.printable import printable
+from spark_jobs.pipeline import pipeline_folder
+from spark_jobs.pipeline.pipeline_folder import PipelineFolder
 
 #: DAGs of all pipelines: `tidemark_backfill`, `tidemark_accept` and `tidemark_maintenance`.
 BACKFILL, ACCEPT, MAINTENANCE = "backfill", "accept", "maintenance"
@@ -37,11 +32,8 @@ class BrokenPipelinesError(Exception):
 
 
 @dataclass(frozen=True)
-class PipelineFiles:
-    """The pipelines of a folder by name, and the problems of its broken files."""
-
-    good: Mapping[str, Pipeline]
-    broken: Mapping[Path, str]
+class PipelineFiles(PipelineFolder):
+    """The pipelines of a folder that Airflow makes DAGs of, and the problems of its broken files."""
 
     def require_all(self) -> None:
         """Raise BrokenPipelinesError if a file is broken."""
@@ -50,27 +42,6 @@ class PipelineFiles:
 
 
 def read_folder(folder: Path) -> PipelineFiles:
-    """Read every `*.yaml` and `*.yml` of a folder but cases; a folder that does not exist has none."""
-    good: dict[str, Pipeline] = {}
-    broken: dict[Path, str] = {}
-    for path in sorted(folder.glob("*.y*ml")):
-        if path.suffix not in (".yaml", ".yml") or path.name.endswith(CASES):
-            continue
-        try:
-            pipeline = load(path)
-        except PipelineError as problem:
-            broken[path] = str(problem)
-            continue
-        except Exception as error:  # noqa: BLE001  # it must not reach the DAGs of other files
-            first_line = str(error).partition("\n")[0]
-            problem_of_file = f"{path}: cannot be read: {type(error).__name__}: {first_line}; correct or remove it"
-            broken[path] = printable(problem_of_file)
-            continue
-        if pipeline.name in RESERVED:
-            broken[path] = f"{path}: name: '{pipeline.name}' is {RESERVED[pipeline.name]}; take another name"
-        elif pipeline.name in good:
-            first = good[pipeline.name].path
-            broken[path] = f"{path}: name: '{pipeline.name}' is the name of {first}; take another name"
-        else:
-            good[pipeline.name] = pipeline
-    return PipelineFiles(good, broken)
+    """Read the files of a folder (`pipeline_folder.read_folder`); no pipeline may have a name of `RESERVED`."""
+    files = pipeline_folder.read_folder(folder, RESERVED)
+    return PipelineFiles(files.good, files.broken)

@@ -30,6 +30,7 @@ class Request(IntervalsRequest):
     arrived_to: NotRequired[str | None]
     overrides: NotRequired[dict[str, str]]
     restate: NotRequired[bool]
+    changed: NotRequired[bool]
     slices: NotRequired[int]
     apart: NotRequired[bool]
     dry_run: NotRequired[bool]
@@ -56,7 +57,7 @@ def intervals_arguments(request: Request) -> list[str]:
 
 
 def plan_arguments(request: Request, *, then: Sequence[str] = ()) -> list[str]:
-    """`plan FILE [--from ISO] [--to ISO] [--arrived-to ISO] [--restate] [--dry-run] [--set key=value ...]`.
+    """`plan FILE [--from ISO] [--to ISO] [--arrived-to ISO] [--restate] [--changed] [--dry-run] [--set k=v ...]`.
 
     With `then`, `--then STEP,STEP` names the steps that the same job takes behind it, and `--slices N` their slices.
     """
@@ -66,7 +67,7 @@ def plan_arguments(request: Request, *, then: Sequence[str] = ()) -> list[str]:
 
 
 def whole_run_arguments(request: Request) -> list[str]:
-    """`run FILE [--from ISO] [--to ISO] [--arrived-to ISO] [--restate] --wait TIME [--slices N] [--set k=v ...]`."""
+    """`run FILE [--from ISO] [--to ISO] [--restate] [--changed] --wait TIME [--slices N] [--set k=v ...]`."""
     return [StepName.RUN.value, *_run(request), Option.WAIT.value, WAIT, *_slices(request), *_overrides(request)]
 
 
@@ -115,7 +116,8 @@ def _run(request: Request) -> list[str]:
         Option.ARRIVED_TO: request.get("arrived_to"),
     }
     options = [text for option, moment in bounds.items() if moment for text in (option.value, moment)]
-    return [request["pipeline_file"], *options, *([Option.RESTATE.value] if request.get("restate") else [])]
+    flags = {Option.RESTATE: request.get("restate"), Option.CHANGED: request.get("changed")}
+    return [request["pipeline_file"], *options, *(option.value for option, is_set in flags.items() if is_set)]
 
 
 def _overrides(request: Request) -> list[str]:

@@ -13,7 +13,7 @@ from spark_jobs.figures import FiguresTable, figures_table
 from spark_jobs.report import headlines, palette, text
 from spark_jobs.report.checks import Listed, listed
 from spark_jobs.report.templating import embedded, environment, template_text
-from spark_jobs.tables.run import ARRIVALS, REPAIR, ROLLBACK, Run
+from spark_jobs.tables.run import ARRIVALS, CHANGED, REPAIR, ROLLBACK, Run
 from spark_jobs.tables.run_history import History
 from tidemark_airflow.quality import limits, places, scripts, trend
 from tidemark_airflow.quality.airflow_metadata import DagRunState
@@ -144,6 +144,8 @@ def covers(run: Run) -> str:
 
 
 def _part_of_time(run: Run) -> str:
+    if run.kind == CHANGED:
+        return "what changes of the source affect"
     if run.kind == ARRIVALS and run.arrived_to is not None:
         since = f"from {text.moment(run.arrived_from)} on, " if run.arrived_from else ""
         return f"what arrived {since}before {text.moment(run.arrived_to)}"

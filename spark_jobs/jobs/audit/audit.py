@@ -26,6 +26,7 @@ from spark_jobs.session import planned_once, shuffling
 from spark_jobs.tables import columns, delta_rs_writes, ledger, published, source, staging
 from spark_jobs.tables.errors import LakeError, SourceError
 from spark_jobs.tables.interval import Interval
+from spark_jobs.tables.interval_condition import holds
 from spark_jobs.tables.lake import Lake, result_tables
 from spark_jobs.tables.ledger import REPAIR, ROLLBACK
 
@@ -42,10 +43,12 @@ def audit(
     run_id: str,
     counts: Mapping[str, int],
     interval: Interval = Interval(),  # noqa: B008
+    *,
+    is_change: bool = False,
 ) -> list[Check]:
     """Check the staged tables of the run over `interval`.
 
-    `counts` are the run's, from the replay step. Raises InputError for
+    `counts` are the run's, from the replay step. `is_change`: all other results stay as they are. Raises InputError for
 
     - an expectation of the pipeline that cannot be evaluated,
     - a live job's table that cannot be compared,
@@ -59,7 +62,7 @@ def audit(
         if pipeline.quality.drift is not None:
             tables |= _earlier(spark, lake, pipeline.quality.drift, interval)
         before = _before(spark, pipeline, lake, run_id)
-        context = surroundings.measured(spark, pipeline, lake, run_id, interval)
+        context = surroundings.measured(spark, pipeline, lake, run_id, interval, is_change=is_change)
         # These rows are sorted or grouped.
         with shuffling(spark, sum(counts.get(name, 0) for name in STAGED_SIZES)), planned_once(spark):
             return check(tables, pipeline, counts, run_id, before, context)
@@ -76,7 +79,7 @@ def _live(spark: SparkSession, table: str, interval: Interval) -> DataFrame:
         raise AuditError(message, code=ErrorCode.LIVE_TABLE_BROKEN) from problem
     # The check of the columns reports a table without windows.
     has_windows = dict(results.dtypes).get("window_start") == "timestamp"
-    return results.where(interval.holds(F.col("window_start"))) if has_windows else results
+    return results.where(holds(interval, F.col("window_start"))) if has_windows else results
 
 
 def _earlier(spark: SparkSession, lake: Lake, drift: Drift, interval: Interval) -> dict[str, DataFrame]:
@@ -88,8 +91,8 @@ def _earlier(spark: SparkSession, lake: Lake, drift: Drift, interval: Interval) 
     # A day more: the clock of a zone may have been set back.
     reach = timedelta(milliseconds=drift.seasons * drift.every_ms, days=1)
     first = None if interval.start is None else interval.start - reach
-    rows = results.where(Interval(first, interval.end).holds(F.col("window_start")))
-    return {EARLIER: rows.where(~interval.holds(F.col("window_start")))}
+    rows = results.where(holds(Interval(first, interval.end), F.col("window_start")))
+    return {EARLIER: rows.where(~holds(interval, F.col("window_start")))}
 
 
 def _before(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str) -> list[Mapping[str, int]]:

@@ -13,13 +13,24 @@ from spark_jobs.semantics.rows.event_time import ARRIVAL_CLOCK_FLOOR_US, LATEST_
 from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger, published, staging
 from spark_jobs.tables.interval import Interval
+from spark_jobs.tables.interval_condition import holds
 from spark_jobs.tables.lake import Lake
 
 
-def measured(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str, interval: Interval) -> RunContext:
-    """Return the context of a run over `interval`. Costs two small aggregations, and none without their limits."""
-    replaced_rows = _replaced_rows(spark, pipeline, lake, interval)
-    return RunContext(is_whole=interval.whole, replaced_rows=replaced_rows, **_distances(spark, pipeline, lake, run_id))
+def measured(
+    spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str, interval: Interval, *, is_change: bool = False
+) -> RunContext:
+    """Return the context of a run over `interval`. Costs two small aggregations, and none without their limits.
+
+    `is_change`: the run is a part of one over all of time, whose other results are published already.
+    """
+    published_rows = _published_rows(spark, pipeline, lake, interval)
+    distances = _distances(spark, pipeline, lake, run_id)
+    if published_rows is None:
+        return RunContext(is_whole=interval.whole, **distances)
+    inside, outside = published_rows
+    untouched = outside if is_change else 0
+    return RunContext(is_whole=interval.whole, replaced_rows=inside, untouched_rows=untouched, **distances)
 
 
 def _distances(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str) -> dict[str, int]:
@@ -67,14 +78,16 @@ def _counted(distances: DataFrame, lag_ms: int) -> dict[str, int]:
     return {name: int(value) for name, value in row.asDict().items() if value is not None}
 
 
-def _replaced_rows(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval) -> int | None:
-    """Count the rows, or pairs, in the published results of the interval; None without such results."""
+def _published_rows(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval) -> tuple[int, int] | None:
+    """Count the rows, or pairs, in the published results in and outside the interval; None without such results."""
     runs = ledger.published(spark, lake)
     table = WINDOW_RESULTS if pipeline.join is None else PAIRS
     if pipeline.quality.max_removed_ratio is None or not runs or table.name not in runs[-1].versions:
         return None
     results = published.read_as_of(spark, lake, runs[-1], table.name)
     start = "window_start" if "window_start" in results.columns else "event_time"
-    inside = results.where(interval.holds(F.col(start)))
-    rows = F.count("*") if pipeline.join is not None else F.coalesce(F.sum("row_count"), F.lit(0))
-    return int(inside.agg(rows.alias("rows")).collect()[0]["rows"])
+    is_inside = holds(interval, F.col(start))
+    rows = F.lit(1) if pipeline.join is not None else F.col("row_count")
+    sums = {"inside": F.when(is_inside, rows), "outside": F.when(~is_inside, rows)}
+    row = results.agg(*(F.coalesce(F.sum(n), F.lit(0)).alias(name) for name, n in sums.items())).collect()[0]
+    return int(row["inside"]), int(row["outside"])

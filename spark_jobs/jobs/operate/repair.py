@@ -123,11 +123,7 @@ def find(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Due:
         panes=read_as_of(spark, lake, standing.latest, "panes"),
     )
     due = _apart(windows.withColumn("due", _exceeds(pipeline.repair)), pipeline).collect()
-    restated = [
-        Interval(part.interval_start, part.interval_end)
-        for part in standing.partial
-        if part.fingerprint not in pipeline.same_results
-    ]
+    restated = [part.interval for part in standing.partial if part.fingerprint not in pipeline.same_results]
     starts = grid(pipeline.windows)
     stretches = [
         Stretch(_moment(row.start_ms), _moment(next_start(row.start_ms, starts)), 1, row.missed, joins=row.joins)

@@ -28,7 +28,7 @@ from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger, source
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.ledger import ARRIVALS, PARTS, Run
+from spark_jobs.tables.ledger import ARRIVALS, CHANGED, PARTS, Run
 from spark_jobs.tables.published import read_as_of
 
 _CUT = (Order.ARRIVAL, Order.COMMIT)
@@ -124,12 +124,15 @@ def require_end(lake: Lake, run: Run, last: Run | None) -> None:
 
     - A resumed run begins where `last` ended.
     - A run over a part of time covers the same arrivals.
+    - A run over changes follows the run to which it applies them.
     - No run covers fewer arrivals, as a run might that was planned earlier.
     """
     ended = None if last is None else last.arrived_to
     like = last is not None and last.fingerprint == run.fingerprint
     if run.arrived_from is not None:
         fits = like and ended == run.arrived_from
+    elif run.kind == CHANGED:
+        fits = last is not None and last.run_id == run.changes_run
     elif run.kind == ARRIVALS:
         fits = not like or ended is None or run.arrived_to is None or ended <= run.arrived_to
     else:
@@ -148,7 +151,7 @@ def _until(moment: datetime | None) -> str:
 
 def read(spark: SparkSession, pipeline: Pipeline, run: Run) -> DataFrame:
     """Return the rows that have arrived for the run, of all its sources together."""
-    entirely = run.arrived_to is None and run.interval_start is None and run.interval_end is None
+    entirely = run.arrived_to is None and run.interval.whole
     return arrived(source.events(spark, pipeline, run.pinned, entirely=entirely), pipeline, run)
 
 

@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import types as T
 
 from spark_jobs.jobs.plan import arrival_slices, remembered_checks, source_changes
+from spark_jobs.jobs.plan.changed_windows import ChangedWindows
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.continuation.resume import Resumption
 from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.semantics.windows.grid import grid, newest_start, next_start
 from spark_jobs.tables import commit_files, run_history
 from spark_jobs.tables.errors import LakeError
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.objects import HASTY, Objects, storage_options
 from spark_jobs.tables.run import Run
@@ -115,6 +117,10 @@ class DeltaRsTables:
         """Return the changes of a source; None if their log is deleted."""
         actions_by_version = _changes(absolute_path(table), since, until)
         return None if actions_by_version is None else row_changes_of(actions_by_version, until)
+
+    def changed_windows(self, base: Run, run: Run, other_parts: Sequence[Interval]) -> ChangedWindows:
+        """Raise NeedsSparkError: rows are compared."""
+        raise NeedsSparkError("the rows of changed files are compared")
 
     def require_types(self, latest: Run, versions: Mapping[str, int]) -> None:
         """Raise InputError if a source's column has another type than in the tables that `latest` has published."""

@@ -25,13 +25,14 @@ def foreseen(
     arrived_to: datetime | None = None,
     *,
     restate: bool = False,
+    changed: bool = False,
 ) -> dict[str, Any]:
     """Return by name the planned run (`plan.plan`), the extent that it reads, and the windows that it replaces.
 
     `state` is `new` for a run that is not in the ledger. Raises InputError.
     """
     require_names(spark, pipeline, lake)
-    planned = plan(SparkTables(spark, pipeline, lake), interval, arrived_to, restate=restate)
+    planned = plan(SparkTables(spark, pipeline, lake), interval, arrived_to, restate=restate, changed=changed)
     run = planned.run
     return {
         "run_id": run.run_id,
@@ -43,9 +44,11 @@ def foreseen(
         "source_version": run.source_version,
         "interval_start": run.interval_start,
         "interval_end": run.interval_end,
+        "stretches": [[stretch.start, stretch.end] for stretch in run.stretches],
         "arrived_from": run.arrived_from,
         "arrived_to": run.arrived_to,
         **asdict(extent(spark, pipeline, lake, planned)),
+        **planned.counts,
         **({"note": planned.note} if planned.note else {}),
     }
 

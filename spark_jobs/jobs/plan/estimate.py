@@ -10,14 +10,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.plan import arrival_slices
-from spark_jobs.jobs.plan.plan import Plan
+from spark_jobs.jobs.plan.plan_request import Plan
+from spark_jobs.jobs.stage.slices import whole
 from spark_jobs.pipeline.model import Pipeline, Windows
+from spark_jobs.replay import source_rows
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import window_assigners
 from spark_jobs.replay.rows.prepare import prepare
 from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.tables import source
+from spark_jobs.tables.interval_condition import holds
 from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.run import CHANGED
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ def extent(spark: SparkSession, pipeline: Pipeline, lake: Lake, planned: Plan) -
     if pipeline.windows.are_missing:
         return Extent(rows.count(), files, size, None, None)
     oldest, newest = window_assigners.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
-    in_windows = F.col(c.VALID) & (oldest <= newest) & planned.interval.holds(F.timestamp_millis(newest))
+    in_windows = F.col(c.VALID) & (oldest <= newest) & holds(planned.interval, F.timestamp_millis(newest))
     totals = rows.agg(
         F.count("*").alias("rows"),
         F.min(F.when(in_windows, oldest)).alias("first"),
@@ -64,6 +68,8 @@ def _read(spark: SparkSession, pipeline: Pipeline, lake: Lake, planned: Plan) ->
         return [rows for rows in inputs if rows is not None]
     resumed = arrival_slices.resumption(spark, pipeline, lake, run, arrival_slices.base(spark, lake, run))
     rows = arrival_slices.read(spark, pipeline, run)
+    if run.kind == CHANGED:
+        return [source_rows.reaching(rows, pipeline, whole(run.interval))]
     return [rows if resumed is None else arrival_slices.mattering(rows, pipeline, resumed)]
 
 

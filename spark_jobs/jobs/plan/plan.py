@@ -1,62 +1,28 @@
-"""The plan of a run: which version of the source, which windows, under which id.
-
-The id is a hash of pipeline fingerprint, source with its table id and version, and interval. So the same command finds
-the run that an earlier attempt began, and a table that was made anew has other runs.
-"""
+"""The plan of a run: which version of the source, and which windows; `plan_request` has its id."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from spark_jobs.error_codes import ErrorCode
+from spark_jobs.job_protocol import Option
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import source_changes
 from spark_jobs.jobs.plan.arrival_slices import require_slices
+from spark_jobs.jobs.plan.changed_plan import ReadAnewError, of_changes
+from spark_jobs.jobs.plan.plan_request import ANEW, UNCHANGED, Plan, PlanRequest
 from spark_jobs.jobs.plan.plan_tables import PlanTables
 from spark_jobs.jobs.plan.requested_windows import require_windows
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.pipeline.settings import differences, of_results
+from spark_jobs.pipeline.settings import differences
 from spark_jobs.replay.continuation.resume import Resumption, can_resume
 from spark_jobs.replay.supported import UnsupportedPipelineError, require_support
 from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.semantics.watermark.custom import GeneratorError
 from spark_jobs.tables.effective_runs import EffectiveRuns, effective_runs
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.run import ARRIVALS, BACKFILL, FULL, PARTS, REPAIR, Run, in_order
+from spark_jobs.tables.run import ARRIVALS, BACKFILL, FULL, REPAIR, Run, in_order
 from spark_jobs.tables.source_tables import tables_of
-
-_ANEW = "everything is read again"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The plan: the run, and the tables that it reads, by the names in `runner.pinned`.
-
-    `note` is the reason why a run over later arrivals cannot resume and reads everything. For a part of time it is the
-    change of the source since the results around it. For all of time it names settings that differ from the results.
-    """
-
-    run: Run
-    tables: Mapping[str, str]
-    note: str = ""
-
-    @property
-    def table(self) -> str:
-        """The table that is read, or several with commas between them."""
-        return ", ".join(self.tables.values())
-
-    @property
-    def reads(self) -> str:
-        """The version of each table that is read, in words."""
-        return ", ".join(f"version {self.run.pinned[name]} of {table}" for name, table in self.tables.items())
-
-    @property
-    def interval(self) -> Interval:
-        """The windows that the run replaces."""
-        return Interval(self.run.interval_start, self.run.interval_end)
 
 
 def plan(
@@ -66,17 +32,22 @@ def plan(
     *,
     restate: bool = False,
     repair: bool = False,
+    changed: bool = False,
 ) -> Plan:
     """Plan a run over the source's newest version, with `arrived_to` over the rows that arrived before it.
 
     A part of time is replayed with the same arrivals as the published results. A `repair` accepts all late rows of its
     windows. For arrivals that a published run covers, the plan is that run.
 
+    With `changed`, the run computes only windows that changes of the source since the published results affect. So does
+    a run over later arrivals by itself, if rows that it would not read again were changed. Without a change the plan is
+    the published run. Where this is impossible, the run reads everything, and the note is the reason.
+
     Raises InputError for a source that does not fit the pipeline, and without `restate` for a part of time next to
     results of other settings.
     """
     pipeline = tables.pipeline
-    _require(pipeline, interval, arrived_to)
+    _require(pipeline, interval, arrived_to, changed=changed)
     runs = tables.runs()
     published = in_order(runs)
     standing = effective_runs(published)
@@ -85,41 +56,57 @@ def plan(
         _require_kind(standing, pipeline)
         if not restate:
             _require_likeness(standing, pipeline)
-    kind = _kind(interval, arrived_to, repair=repair)
-    if arrived_to is not None:
-        if latest is not None and covers(latest, pipeline, arrived_to):
-            return Plan(latest, tables_of(pipeline))
-    elif not interval.whole and latest is not None:
-        arrived_to = latest.arrived_to
+        if latest is not None:
+            arrived_to = latest.arrived_to
+    elif latest is not None and changed:
+        arrived_to = _later(arrived_to, latest.arrived_to)
+    elif latest is not None and arrived_to is not None and covers(latest, pipeline, arrived_to):
+        return Plan(latest, tables_of(pipeline))
     versions = tables.checked_versions()
     ids = tables.table_ids(versions)
-    if not interval.whole and not restate:
-        source_changes.require_same_tables(pipeline, standing.base, ids)
-    goes_on, note = None, _replaced_settings(latest, pipeline) if kind == FULL else ""
-    if arrived_to is not None and interval.whole:
-        goes_on, note = _going_on(tables, published, versions, ids)
-    elif kind in PARTS and standing.latest is not None:
-        tables.require_types(standing.latest, versions)
-        note = source_changes.note(tables, standing.base, versions)
+    request = PlanRequest(tables, runs, published, standing, versions, ids, arrived_to)
+    if not interval.whole:
+        if not restate:
+            source_changes.require_same_tables(pipeline, standing.base, ids)
+        return _of_part(request, interval, REPAIR if repair else BACKFILL)
+    return _of_all_time(request, changed=changed)
+
+
+def _of_part(request: PlanRequest, interval: Interval, kind: str) -> Plan:
+    """Plan a run over a part of time."""
+    note, latest = "", request.standing.latest
+    if latest is not None:
+        request.tables.require_types(latest, request.versions)
+        note = source_changes.note(request.tables, request.standing.base, request.versions)
+    return request.plan(request.run(kind, interval), note)
+
+
+def _of_all_time(request: PlanRequest, *, changed: bool) -> Plan:
+    """Plan a run over all of time, over later arrivals, or over changes."""
+    latest, note, is_rewritten = request.standing.latest, "", False
+    goes_on: Resumption | None = None
+    if request.arrived_to is not None:
+        goes_on, note, is_rewritten = _going_on(request)
+    if latest is not None and (is_rewritten or (changed and goes_on is None)):
+        try:
+            return of_changes(request)
+        except ReadAnewError as reason:
+            note = f"{note}; {reason}" if is_rewritten else note or f"{ANEW}: {reason}"
+    elif changed and latest is not None and latest.arrived_to == request.arrived_to:
+        return request.plan(latest, UNCHANGED)
+    if request.arrived_to is None:
+        note = _replaced_settings(latest, request.pipeline) or note
+        return request.plan(request.run(FULL, Interval()), note)
+    interval, arrived_from = Interval(), None
     if goes_on is not None:
         interval = Interval(EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
-    run_id = _run_id(pipeline, versions, ids, interval, arrived_to, latest if kind == ARRIVALS else None, kind)
-    run_id, recorded = _not_replaced(run_id, runs, published, standing)
-    run = recorded or Run(
-        run_id=run_id,
-        pipeline=pipeline.name,
-        fingerprint=pipeline.fingerprint,
-        kind=kind,
-        source_version=next(iter(versions.values())),
-        interval_start=interval.start,
-        interval_end=interval.end,
-        source_versions=versions if pipeline.sources else {},
-        arrived_from=None if goes_on is None else EPOCH + timedelta(microseconds=goes_on.covered_us),
-        arrived_to=arrived_to,
-        source_ids=ids,
-        settings=of_results(pipeline),
-    )
-    return Plan(run, tables_of(pipeline), note)
+        arrived_from = EPOCH + timedelta(microseconds=goes_on.covered_us)
+    return request.plan(request.run(ARRIVALS, interval, latest, arrived_from=arrived_from), note)
+
+
+def _later(first: datetime | None, second: datetime | None) -> datetime | None:
+    """Return the later of two ends of arrivals; None is the end of all arrivals."""
+    return None if first is None and second is None else max(each for each in (first, second) if each is not None)
 
 
 def _replaced_settings(latest: Run | None, pipeline: Pipeline) -> str:
@@ -129,14 +116,14 @@ def _replaced_settings(latest: Run | None, pipeline: Pipeline) -> str:
     return f"replaces results of other settings ({differences(latest.settings, latest.fingerprint, pipeline)})"
 
 
-def _kind(interval: Interval, arrived_to: datetime | None, *, repair: bool) -> str:
-    if not interval.whole:
-        return REPAIR if repair else BACKFILL
-    return FULL if arrived_to is None else ARRIVALS
-
-
-def _require(pipeline: Pipeline, interval: Interval, arrived_to: datetime | None) -> None:
+def _require(pipeline: Pipeline, interval: Interval, arrived_to: datetime | None, *, changed: bool) -> None:
     """Raise InputError for a run that cannot be replayed with any source."""
+    if changed and not interval.whole:
+        raise InputError(
+            f"{Option.CHANGED}: cannot be combined with {Option.FROM} or {Option.TO}: the changes decide which windows "
+            "are computed. Give either",
+            code=ErrorCode.CHANGED_REFUSED,
+        )
     require_windows(interval, pipeline)
     if pipeline.join is None:
         try:
@@ -178,79 +165,41 @@ def _require_likeness(standing: EffectiveRuns, pipeline: Pipeline) -> None:
         )
 
 
-def _going_on(
-    tables: PlanTables, published: Sequence[Run], versions: Mapping[str, int], ids: Mapping[str, str]
-) -> tuple[Resumption | None, str]:
-    """Return the state from which a run over later arrivals resumes, or None and the obstacle, if there is one."""
-    pipeline, standing = tables.pipeline, effective_runs(published)
-    latest, whole = standing.latest, standing.base
+def _going_on(request: PlanRequest) -> tuple[Resumption | None, str, bool]:
+    """Return the state from which a run over later arrivals resumes, or None and the obstacle, if there is one.
+
+    The last value is whether the obstacle is a change of rows that the run would not read again.
+    """
+    tables, pipeline = request.tables, request.pipeline
+    latest, whole = request.standing.latest, request.standing.base
     if latest is None or whole is None or latest.arrived_to is None or not can_resume(pipeline):
-        return None, ""
+        return None, "", False
     if pipeline.is_complete:
-        return None, f"{_ANEW}: replay.mode complete needs all rows of closed windows"
+        return None, f"{ANEW}: replay.mode complete needs all rows of closed windows", False
     if other := _other_results(latest, pipeline):
-        return None, f"{_ANEW}: the published results {other}"
-    if anew := source_changes.made_anew(pipeline, latest, ids):
-        return None, f"{_ANEW}: {', '.join(anew)} was deleted and made anew"
+        return None, f"{ANEW}: the published results {other}", False
+    if anew := source_changes.made_anew(pipeline, latest, request.ids):
+        return None, f"{ANEW}: {', '.join(anew)} was deleted and made anew", False
     # A part of time may have been replayed on a later version than the rest.
-    changed = tables.rewritten(whole.source_version, versions[""], latest.arrived_to)
-    if changed is not None:
-        return None, f"{_ANEW}: {pipeline.source.table}: {changed}"
+    rewritten = tables.rewritten(whole.source_version, request.versions[""], latest.arrived_to)
+    if rewritten is not None:
+        return None, f"{ANEW}: {pipeline.source.table}: {rewritten}", True
     covered_us = (latest.arrived_to - EPOCH) // timedelta(microseconds=1)
-    return tables.resumption(published[-1], covered_us), ""
+    return tables.resumption(request.published[-1], covered_us), "", False
 
 
 def _other_results(latest: Run, pipeline: Pipeline) -> str | None:
     """Return why the pipeline does not continue the published results, in words."""
     if latest.fingerprint != pipeline.fingerprint:
-        return f"are of other settings ({differences(latest.settings, latest.fingerprint, pipeline)})"
+        return f"are of other settings ({_differing(latest, pipeline)})"
     return None if "advances" in latest.versions else "lack the emissions to continue from"
+
+
+def _differing(run: Run, pipeline: Pipeline) -> str:
+    return differences(run.settings, run.fingerprint, pipeline)
 
 
 def covers(run: Run, pipeline: Pipeline, arrived_to: datetime) -> bool:
     """Return whether `run` has published all results of the pipeline until `arrived_to`."""
     includes = run.arrived_to is not None and run.arrived_to >= arrived_to
     return includes and run.fingerprint == pipeline.fingerprint
-
-
-def _run_id(
-    pipeline: Pipeline,
-    versions: Mapping[str, int],
-    ids: Mapping[str, str],
-    interval: Interval,
-    arrived_to: datetime | None,
-    latest: Run | None,
-    kind: str,
-) -> str:
-    tables = (pipeline.source.table, *versions.values(), *ids.values())
-    inputs = [pipeline.fingerprint, *tables, str(interval.start), str(interval.end)]
-    if arrived_to is not None:
-        inputs.append(f"arrived before {arrived_to}, on {latest.run_id if latest else 'nothing'}")
-    if kind == REPAIR:
-        inputs.append("with rows that came too late")
-    return _hashed("\n".join(map(str, inputs)))
-
-
-def _not_replaced(
-    run_id: str, runs: Sequence[Run], published: Sequence[Run], standing: EffectiveRuns
-) -> tuple[str, Run | None]:
-    """Return `run_id`, or an id after it whose results no other run has replaced, and its run in the ledger."""
-    by_id = {run.run_id: run for run in runs}
-    recorded = by_id.get(run_id)
-    while recorded is not None and (since := _gone_since(recorded, published, standing)) is not None:
-        # No run id is published twice.
-        run_id = _hashed(f"{run_id}\nagain after {since}")
-        recorded = by_id.get(run_id)
-    return run_id, recorded
-
-
-def _gone_since(run: Run, published: Sequence[Run], standing: EffectiveRuns) -> str | None:
-    """Return the run or moment since which a published run's results are replaced; None if they are in force."""
-    names = [earlier.run_id for earlier in published]
-    if run.run_id not in names or (not run.discarded and standing.contains(run)):
-        return None
-    return f"{run.steps[-1].finished_at}" if run.discarded else names[names.index(run.run_id) + 1]
-
-
-def _hashed(inputs: str) -> str:
-    return "r" + hashlib.sha256(inputs.encode()).hexdigest()[:15]

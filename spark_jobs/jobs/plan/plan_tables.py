@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from spark_jobs.jobs.plan.changed_windows import ChangedWindows
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.continuation.resume import Resumption
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run
 from spark_jobs.tables.source import RowChanges
@@ -44,6 +46,12 @@ class PlanTables(Protocol):
 
     def row_changes(self, table: str, since: int, until: int) -> RowChanges | None:
         """Return the changes of a source by the commits after `since`, up to `until`; None if their log is deleted."""
+
+    def changed_windows(self, base: Run, run: Run, other_parts: Sequence[Interval]) -> ChangedWindows:
+        """Return the windows whose results may differ between `base` and `run` (`changed_windows.changed_windows`).
+
+        Raises UnknownChangesError if the changes cannot be found out.
+        """
 
     def require_types(self, latest: Run, versions: Mapping[str, int]) -> None:
         """Raise InputError if a source's column has another type than in the tables that `latest` has published."""

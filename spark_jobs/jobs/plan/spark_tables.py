@@ -8,13 +8,15 @@ from datetime import datetime
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs.plan import arrival_slices, delta_rs_tables, source_changes
+from spark_jobs.jobs.plan import arrival_slices, changed_windows, delta_rs_tables, source_changes
+from spark_jobs.jobs.plan.changed_windows import ChangedWindows
 from spark_jobs.jobs.plan.check import checked
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.continuation import resume
 from spark_jobs.replay.continuation.resume import Resumption
 from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger, source
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_as_of
 from spark_jobs.tables.run import Run
@@ -25,7 +27,8 @@ from spark_jobs.tables.source import RowChanges
 class SparkTables:
     """The tables of a plan, read by Spark (`plan_tables.PlanTables`).
 
-    With `remembers`, the lake remembers a check that passes, for plans without Spark (`delta_rs_tables`).
+    With `remembers`, the lake remembers a check that passes, for plans without Spark (`delta_rs_tables`), and what the
+    run itself needs again.
     """
 
     spark: SparkSession
@@ -55,6 +58,12 @@ class SparkTables:
     def row_changes(self, table: str, since: int, until: int) -> RowChanges | None:
         """Return the changes of a source; None if their log is deleted."""
         return source.row_changes(self.spark, table, since, until)
+
+    def changed_windows(self, base: Run, run: Run, other_parts: Sequence[Interval]) -> ChangedWindows:
+        """Return the windows whose results may differ between `base` and `run`. Raises UnknownChangesError."""
+        return changed_windows.changed_windows(
+            self.spark, self.pipeline, self.lake, base, run, other_parts, keeps=self.remembers
+        )
 
     def require_types(self, latest: Run, versions: Mapping[str, int]) -> None:
         """Raise InputError if a source's column has another type than in the tables that `latest` has published."""

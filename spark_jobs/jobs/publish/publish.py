@@ -23,13 +23,13 @@ from spark_jobs.job_protocol import StepName, StepState
 from spark_jobs.jobs.plan import arrival_slices
 from spark_jobs.jobs.publish.rollback import going_back, require_files, target_of
 from spark_jobs.pipeline.model import Results
-from spark_jobs.pipeline.published_tables import BY_NAME, PUBLISHABLE
+from spark_jobs.pipeline.published_tables import BY_NAME, INVALID_EVENTS, PUBLISHABLE
 from spark_jobs.tables import commit_files, ledger, publishing
 from spark_jobs.tables.errors import PublishError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import GATE_TABLE, Lake, behind_folder
 from spark_jobs.tables.leases import Tenure
-from spark_jobs.tables.ledger import REPAIR, ROLLBACK, Run, Step
+from spark_jobs.tables.ledger import CHANGED, REPAIR, ROLLBACK, Run, Step
 from spark_jobs.tables.objects import Objects
 from spark_jobs.tables.publishing import Base, OvertakenError
 
@@ -48,8 +48,9 @@ def publish(
 
     `results` are what the tables offer from then on.
 
-    A run over part of time does not change `invalid_events`: rows without a usable time belong to no window. A repair
-    does not change `watermarks`. Raises LeaseLostError if another process has taken over the windows of `tenure`.
+    A run over part of time does not change `invalid_events`: rows without a usable time belong to no window. A run over
+    changes does, if such a row has changed. A repair does not change `watermarks`. Raises LeaseLostError if another
+    process has taken over the windows of `tenure`.
     """
     for _ in range(_ATTEMPTS):
         published = ledger.published(spark, lake)
@@ -123,22 +124,33 @@ def _committed(spark: SparkSession, lake: Lake, run: Run, base: Base) -> dict[st
         restored = _side_by_side(back, [table for table in PUBLISHABLE if table in targets or table in base.versions])
         return {table: restored[table] for table in targets}
     of_run = replace(base, aggregates=_aggregates(run))
-    interval = Interval(run.interval_start, run.interval_end)
+    interval = run.interval
     staged = {table: _folders(lake, run, table) for table in PUBLISHABLE}
 
-    left: tuple[str, ...] = () if interval.whole else _TIMELESS
-    if run.kind == REPAIR:
-        left = (*_TIMELESS, "watermarks")
+    left = _left_alone(run)
 
     def forth(table: str) -> int:
         own, behind = staged[table]
-        replaced = interval if own and table not in left else None
+        replaced = None
+        if own and table not in left:
+            replaced = Interval() if table in _TIMELESS else interval
         return publishing.publish(spark, lake, run.run_id, table, replaced, of_run, behind=behind)
 
     changed = [t for t, (own, behind) in staged.items() if behind or (own and t not in left)]
     # A derived table is not kept if the run has no new version of it: it would describe replaced rows.
     unchanged = {} if interval.whole else {t: v for t, v in base.versions.items() if not BY_NAME[t].derived}
     return {**unchanged, **_side_by_side(forth, changed)}
+
+
+def _left_alone(run: Run) -> tuple[str, ...]:
+    """Return the tables that a run does not change, whatever it has staged."""
+    if run.interval.whole:
+        return ()
+    if run.kind == REPAIR:
+        return (*_TIMELESS, "watermarks")
+    if run.kind == CHANGED:
+        return () if run.counts.get("changed_invalid") else (INVALID_EVENTS.name,)
+    return _TIMELESS
 
 
 def _aggregates(run: Run) -> dict[str, str]:

@@ -8,7 +8,8 @@ from datetime import datetime
 
 from spark_jobs.job_protocol import StepName, StepResult, StepState
 from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables, NeedsSparkError
-from spark_jobs.jobs.plan.plan import Plan, plan
+from spark_jobs.jobs.plan.plan import plan
+from spark_jobs.jobs.plan.plan_request import Plan
 from spark_jobs.jobs.runs.outcome import Clock, Outcome
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.tables import run_history
@@ -19,7 +20,13 @@ from spark_jobs.tables.run import Run, Step
 
 
 def without_spark(
-    pipeline: Pipeline, lake: Lake, interval: Interval, arrived_to: datetime | None = None, *, restate: bool = False
+    pipeline: Pipeline,
+    lake: Lake,
+    interval: Interval,
+    arrived_to: datetime | None = None,
+    *,
+    restate: bool = False,
+    changed: bool = False,
 ) -> StepResult:
     """Plan a run and enter it into the ledger, as `Runner.plan`, but without Spark.
 
@@ -28,7 +35,7 @@ def without_spark(
     if pipeline.publish_to is not None:
         raise NeedsSparkError("the catalog of publish_to is checked")
     clock = Clock()
-    planned = plan(DeltaRsTables(pipeline, lake), interval, arrived_to, restate=restate)
+    planned = plan(DeltaRsTables(pipeline, lake), interval, arrived_to, restate=restate, changed=changed)
     run = planned.run
     is_known = run.finished_step(StepName.PLAN) is not None
     if not is_known:
@@ -40,7 +47,7 @@ def without_spark(
 
 
 def entry(run: Run, clock: Clock, counts: Mapping[str, int] | None = None) -> Step:
-    """Return the entry of a plan that ends now; `counts` are those of a repair."""
+    """Return the entry of a plan that ends now; `counts` are those of a repair, or of a run over changes."""
     return clock.entry(StepName.PLAN, StepState.DONE, counts=counts, versions=run.source_versions)
 
 
@@ -63,6 +70,6 @@ def _message(planned: Plan, *, is_known: bool) -> str:
     message = f"run {run.run_id}: {planned.reads}"
     if run.arrived_from is not None:
         message += f", going on from {run.arrived_from:%Y-%m-%d %H:%M:%S} UTC"
-    if planned.note and not is_known:
+    if planned.note and (run.versions or not is_known):
         message += f"; {planned.note}"
     return message

@@ -19,7 +19,8 @@ from spark_jobs.job_protocol import AFTER_PLAN, Option, RunState, StepName, Step
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.jobs.plan import delta_rs_tables
 from spark_jobs.jobs.plan.check import fits
-from spark_jobs.jobs.plan.plan import Plan, covers, plan
+from spark_jobs.jobs.plan.plan import covers, plan
+from spark_jobs.jobs.plan.plan_request import Plan
 from spark_jobs.jobs.plan.spark_tables import SparkTables
 from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.jobs.publish import publish, registration
@@ -66,10 +67,10 @@ class Runner:
         self._tenure: Tenure | None = None
 
     def plan(
-        self, interval: Interval, arrived_to: datetime | None = None, *, restate: bool = False
+        self, interval: Interval, arrived_to: datetime | None = None, *, restate: bool = False, changed: bool = False
     ) -> tuple[Plan, StepResult]:
         """Plan a run, as `plan.plan`, and enter it into the ledger. Raises InputError."""
-        return self._plan(interval, arrived_to, restate=restate)
+        return self._plan(interval, arrived_to, restate=restate, changed=changed)
 
     def begin(
         self,
@@ -77,13 +78,14 @@ class Runner:
         arrived_to: datetime | None = None,
         *,
         restate: bool = False,
+        changed: bool = False,
         repair: Mapping[str, int] | None = None,
     ) -> tuple[Plan, StepResult]:
         """Plan a run whose steps follow at once; the ledger's entry is written beside the first of them.
 
         That step waits for the entry before it ends, and fails if the entry failed. Raises InputError.
         """
-        return self._plan(interval, arrived_to, restate=restate, repair=repair, beside=True)
+        return self._plan(interval, arrived_to, restate=restate, changed=changed, repair=repair, beside=True)
 
     def _plan(
         self,
@@ -91,30 +93,33 @@ class Runner:
         arrived_to: datetime | None,
         *,
         restate: bool,
+        changed: bool = False,
         repair: Mapping[str, int] | None = None,
         beside: bool = False,
     ) -> tuple[Plan, StepResult]:
         clock = Clock(self._meter)
-        planned = self._planned(interval, arrived_to, restate=restate, repair=repair is not None)
+        planned = self._planned(interval, arrived_to, restate=restate, repair=repair is not None, changed=changed)
         run = planned.run
         is_known = run.finished_step(StepName.PLAN) is not None
         if not is_known:
-            entry = plan_step.entry(run, clock, counts=repair)
+            entry = plan_step.entry(run, clock, counts=repair or planned.counts)
             run = self._ledger.record(run, entry, beside=beside)
             planned = replace(planned, run=run)
         outcome = plan_step.outcome(planned, self._lake, is_known=is_known)
         self._progress(StepName.PLAN, outcome.message)
         return planned, clock.result(StepName.PLAN, run, outcome)
 
-    def _planned(self, interval: Interval, arrived_to: datetime | None, *, restate: bool, repair: bool) -> Plan:
+    def _planned(
+        self, interval: Interval, arrived_to: datetime | None, *, restate: bool, repair: bool, changed: bool
+    ) -> Plan:
         """Plan by delta-rs where it can: Spark opens a table much more slowly."""
         spark, pipeline, lake = self.spark, self._pipeline, self._lake
         registration.require_names(spark, pipeline, lake)
         with suppress(delta_rs_tables.NeedsSparkError):
             tables = delta_rs_tables.DeltaRsTables(pipeline, lake, partial(fits, spark, pipeline))
-            return plan(tables, interval, arrived_to, restate=restate, repair=repair)
+            return plan(tables, interval, arrived_to, restate=restate, repair=repair, changed=changed)
         tables_of_spark = SparkTables(spark, pipeline, lake, remembers=True)
-        return plan(tables_of_spark, interval, arrived_to, restate=restate, repair=repair)
+        return plan(tables_of_spark, interval, arrived_to, restate=restate, repair=repair, changed=changed)
 
     def find(self, run_id: str) -> Run:
         """Return a planned run. Raises InputError if the ledger does not have it, or another pipeline made it."""
@@ -213,17 +218,19 @@ class Runner:
         arrived_to: datetime | None = None,
         *,
         restate: bool = False,
+        changed: bool = False,
         repair: Mapping[str, int] | None = None,
     ) -> list[StepResult]:
         """Take all steps of a run, which is planned as by `plan.plan`, one after the other.
 
         For a repair, `repair` counts the windows and rows that the run takes in (`repair.Stretch`). If the run had to
-        wait for another that has read later arrivals, it is planned again.
+        wait for another that has read later arrivals, or has replaced the results that it changes, it is planned again.
         """
         while True:
-            planned, result = self.begin(interval, arrived_to, restate=restate, repair=repair)
+            planned, result = self.begin(interval, arrived_to, restate=restate, changed=changed, repair=repair)
             with self._holding(planned.run) as (current, waited):
-                if not waited or current.arrived_to is None or current.versions:
+                follows = current.arrived_to is not None or current.kind == ledger.CHANGED
+                if not waited or not follows or current.versions:
                     return [result, *self._after_plan(planned.run.run_id)]
 
     def _after_plan(self, run_id: str) -> list[StepResult]:
@@ -322,10 +329,13 @@ class Runner:
 
     def _overtaken(self, name: str, run: Run) -> StepResult | None:
         """The result of the run that has published what this run was to add; None where no other run has."""
-        if run.kind != ledger.ARRIVALS or run.arrived_to is None or run.versions:
+        if run.kind not in (ledger.ARRIVALS, ledger.CHANGED) or run.arrived_to is None or run.versions:
             return None
-        latest = effective_runs(self._ledger.published()).latest
-        if latest is None or not covers(latest, self._pipeline, run.arrived_to):
+        published = self._ledger.published()
+        latest = effective_runs(published).latest
+        if latest is None or published[-1].run_id == run.changes_run:
+            return None
+        if not covers(latest, self._pipeline, run.arrived_to) or not _reads_as_much(latest, run):
             return None
         until = f"arrivals until {run.arrived_to:%Y-%m-%d %H:%M:%S} UTC"
         message = f"run {run.run_id}: {until} are published already, by run {latest.run_id}"
@@ -337,9 +347,10 @@ class Runner:
     @contextmanager
     def _holding(self, run: Run) -> Iterator[tuple[Run, bool]]:
         """Hold the run's windows; yields the run as it is then, and whether it waited."""
-        # A run that goes on adds to windows that were closed before those that it replaces.
-        goes_on = run.arrived_from is not None
-        interval = Interval() if goes_on else Interval(run.interval_start, run.interval_end)
+        # A run that goes on adds to windows that were closed before those that it replaces. A run over changes leaves
+        # windows alone as long as nobody else replaces them.
+        is_of_all = run.arrived_from is not None or run.kind == ledger.CHANGED
+        interval = Interval() if is_of_all else run.interval
         with holding(self.spark, self._lake, run.run_id, interval, wait_s=self._wait_s) as tenure:
             self._tenure = tenure
             try:
@@ -361,3 +372,10 @@ class Runner:
                 code=ErrorCode.RUN_OF_OTHER_SETTINGS,
             )
         return run
+
+
+def _reads_as_much(latest: Run, run: Run) -> bool:
+    """Return whether the results after `latest` are those of a source at least as new as the one that `run` reads."""
+    if run.kind == ledger.ARRIVALS:
+        return True
+    return latest.kind in ledger.BASES and all(latest.pinned[name] >= version for name, version in run.pinned.items())

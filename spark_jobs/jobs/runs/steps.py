@@ -29,10 +29,9 @@ from spark_jobs.jobs.runs.outcome import Outcome
 from spark_jobs.jobs.stage import stage
 from spark_jobs.pipeline.model import OnFailure, Pipeline
 from spark_jobs.replay.windows.slice import Slice
-from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake, report_name
 from spark_jobs.tables.leases import Tenure
-from spark_jobs.tables.ledger import Run, Step
+from spark_jobs.tables.ledger import CHANGED, Run, Step
 
 
 @dataclass(frozen=True)
@@ -176,8 +175,10 @@ class AuditStep(RunStep):
 
         run, show = context.run, context.shows(self.name)
         show("checking what is staged")
-        interval = Interval(run.interval_start, run.interval_end)
-        checks = audit.audit(context.spark, context.pipeline, context.lake, run.run_id, run.counts, interval)
+        is_change = run.kind == CHANGED
+        checks = audit.audit(
+            context.spark, context.pipeline, context.lake, run.run_id, run.counts, run.interval, is_change=is_change
+        )
         audit.record(context.spark, context.lake, run.run_id, checks)
         blocked = audit.blocks(checks, context.pipeline)
         openlineage.emit_audit(

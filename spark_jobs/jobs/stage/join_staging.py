@@ -30,7 +30,7 @@ from spark_jobs.replay.joins.window_join import WindowJoined, window_join
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.session import shuffling
 from spark_jobs.tables import source, staging
-from spark_jobs.tables.interval import Interval
+from spark_jobs.tables.interval_condition import holds
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 
@@ -44,7 +44,7 @@ class JoinStaging:
         self._spark, self._pipeline, self._lake, self._run = spark, pipeline, lake, run
         self._progress = progress
         self._join: Join = pipeline.join
-        self._interval = Interval(run.interval_start, run.interval_end)
+        self._interval = run.interval
         self._joining = joining(pipeline)
         self._store = LakeStore(spark, lake, run.run_id)
         self._left, self._right = arrived_inputs(*source.inputs(spark, pipeline, run.pinned), pipeline, run)
@@ -132,7 +132,7 @@ class JoinStaging:
     def _inside(self, rows: DataFrame, *at: str) -> DataFrame:
         """The rows that belong to the part of time by the first of these columns that is not null."""
         moment = at if self._join.by_window else ("event_time",)
-        return rows.where(self._interval.holds(F.coalesce(*moment)))
+        return rows.where(holds(self._interval, F.coalesce(*moment)))
 
     def _stage(self, rows: DataFrame, table: str) -> None:
         self._store.write(table, "all", rows)

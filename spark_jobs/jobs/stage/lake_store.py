@@ -19,7 +19,8 @@ class LakeStore:
     """Keeps and stages the rows of one run.
 
     `folder` is a staging folder besides the run's own. `apart`: other processes stage parts of the same tables at the
-    same time. `splits_results`: results are staged in small files, because a later run may change some of them.
+    same time. `prefix` comes before the names of intermediates. `splits_results`: results are staged in small files,
+    because a later run may change some of them.
     """
 
     def __init__(
@@ -30,15 +31,17 @@ class LakeStore:
         *,
         folder: str | None = None,
         apart: bool = False,
+        prefix: str = "",
         splits_results: bool = False,
     ) -> None:
         self._spark, self._lake, self._run_id = spark, lake, run_id
         self._folder, self._apart, self._splits_results = folder, apart, splits_results
+        self._prefix = f"{prefix}/" if prefix else ""
 
     def keep(self, name: str, frame: DataFrame, plans: SmallPlans | None = None) -> DataFrame:
         """Compute `frame` unless `name` is kept already; return the kept rows, read by small plans or by the job."""
         reader = self._spark if plans is None else plans.session
-        return staging.write_work_once(frame, self._lake, self._run_id, name, reader=reader)
+        return staging.write_work_once(frame, self._lake, self._run_id, self._prefix + name, reader=reader)
 
     def write(self, table: str, part: str, frame: DataFrame) -> None:
         """Stage `frame` as a part of `table`, unless that part is staged."""

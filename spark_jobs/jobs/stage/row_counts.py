@@ -26,7 +26,7 @@ from spark_jobs.replay.windows.slice import Slice, oldest_window_ms
 from spark_jobs.semantics.rows.event_time import IMPLAUSIBLE
 from spark_jobs.semantics.rows.left_out import LeftOut
 from spark_jobs.tables import staging
-from spark_jobs.tables.interval import Interval
+from spark_jobs.tables.interval_condition import holds
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 
@@ -36,21 +36,30 @@ class Counting:
 
     def __init__(self, spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run, prepared: DataFrame) -> None:
         self._spark, self._pipeline, self._lake, self._run = spark, pipeline, lake, run
-        self._interval = Interval(run.interval_start, run.interval_end)
+        self._interval = run.interval
         self._prepared = prepared
+
+    @property
+    def has_invalid(self) -> bool:
+        """Whether the run replaces `invalid_events`: rows without a usable time belong to no part of time.
+
+        A run over changes replaces the table if such a row has changed.
+        """
+        return self._interval.whole or self._run.counts.get("changed_invalid", 0) > 0
 
     def read(self, groups: DataFrame) -> dict[str, int]:
         """Count the rows of the census by their fate. Raises InputError for event times in the wrong unit."""
         valid = F.col("reason").isNull()
         # Which rows belong to an interval depends on its sessions, which come later.
-        in_interval = valid if self._of_sessions else valid & self._interval.holds(F.timestamp_millis("window_ms"))
+        in_interval = valid if self._of_sessions else valid & holds(self._interval, F.timestamp_millis("window_ms"))
         inside = self._whole_or(in_interval)
+        invalid = ~valid & F.lit(self.has_invalid)
         replayed = inside & valid & F.col("kept")
         spec = self._pipeline.windows
         oldest = window_assigners.oldest_ms(F.col("slice_ms"), spec)
         sums = {
-            "rows_read": inside,
-            "invalid": inside & ~valid,
+            "rows_read": inside | invalid,
+            "invalid": invalid,
             **_left_out(groups, inside & valid & ~F.col("kept")),
             "unassigned": replayed & (oldest > F.col("window_ms")),
             "implausible": F.col("reason").isin(*IMPLAUSIBLE),
@@ -80,7 +89,7 @@ class Counting:
         results = staging.read_staged(self._spark, self._lake, self._run.run_id, "window_results")
         left_out = session_row_counts.left_out(self._prepared, self._pipeline, self._interval)
         accepted = session_row_counts.accepted(panes, results, self._pipeline)
-        rows_read = sum(left_out.values()) + accepted + self._too_late([])
+        rows_read = read["invalid"] + sum(left_out.values()) + accepted + self._too_late([])
         return {**read, "rows_read": rows_read, **left_out}
 
     def staged(self, read: Mapping[str, int], parts: Sequence[Slice]) -> dict[str, int]:
@@ -126,7 +135,7 @@ class Counting:
             return staging.row_count(self._lake, self._run.run_id, "late_events")
         if self._of_sessions:
             too_late = session_panes.too_late_rows(self._read_work("ranked"), self._read_work("scanned"))
-            return too_late.where(self._interval.holds(F.timestamp_millis(c.WINDOW_MS))).count()
+            return too_late.where(holds(self._interval, F.timestamp_millis(c.WINDOW_MS))).count()
         dropped = (self._read_work(f"late_rows/{p.name}").where(p.holds(F.col(c.WINDOW_MS))) for p in parts)
         return sum(rows.where(c.TOO_LATE).count() for rows in dropped)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from itertools import pairwise
+from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import DataFrame
@@ -23,13 +24,14 @@ CUT = "slices.json"
 
 def whole(interval: Interval) -> Slice:
     """The one slice of a run's interval; windows start at whole milliseconds."""
-    edges = (interval.start, interval.end)
-    return Slice("slice-0", *(None if moment is None else _next_ms(moment) for moment in edges))
+    stretches = tuple(map(_bounds_ms, interval.stretches))
+    return Slice("slice-0", *_bounds_ms(interval), stretches)
 
 
 def interval_of(part: Slice) -> Interval:
     """The interval that holds the windows of a slice."""
-    return Interval(*(None if edge is None else timestamps.moment(edge) for edge in (part.start_ms, part.end_ms)))
+    start, end = (None if edge is None else timestamps.moment(edge) for edge in (part.start_ms, part.end_ms))
+    return Interval(start, end)
 
 
 def slices_of(groups: DataFrame, of: Slice, count: int, also: Sequence[int] = ()) -> list[Slice]:
@@ -57,7 +59,17 @@ def settled(lake: Lake, run_id: str, parts: Sequence[Slice]) -> list[Slice]:
 def stored_slices(lake: Lake, run_id: str) -> list[Slice]:
     """Return the slices of the run; none if it has not been cut."""
     content = lake.objects.read(f"{work_folder(run_id)}/{CUT}")
-    return [] if content is None else [Slice(**part) for part in json.loads(content)["slices"]]
+    return [] if content is None else [_stored(part) for part in json.loads(content)["slices"]]
+
+
+def _stored(part: Mapping[str, Any]) -> Slice:
+    stretches = tuple((start, end) for start, end in part.get("stretches_ms", ()))
+    return Slice(part["name"], part["start_ms"], part["end_ms"], stretches)
+
+
+def _bounds_ms(interval: Interval) -> tuple[int | None, int | None]:
+    start, end = (None if moment is None else _next_ms(moment) for moment in (interval.start, interval.end))
+    return start, end
 
 
 def _next_ms(moment: datetime) -> int:

@@ -45,9 +45,8 @@ from spark_jobs.semantics.rows.left_out import LeftOut
 from spark_jobs.session import SmallPlans, shuffling
 from spark_jobs.tables import staging, unreadable_files
 from spark_jobs.tables.errors import SourceError
-from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.ledger import Run
+from spark_jobs.tables.ledger import CHANGED, Run
 
 #: A first run of more rows gives windows that are still open a separate slice.
 WORTH_A_SLICE = 1_000_000
@@ -81,9 +80,16 @@ def cut(
 ) -> list[Slice]:
     """Compute what slices stand on; returns the slices for `stage_slice`, or none for a run in one piece.
 
-    Joins and sessions have no slices, and a run that goes on has one. Raises InputError as `stage` does.
+    Joins and sessions have no slices. A run that goes on, and one over changes, have one. Raises InputError as `stage`
+    does.
     """
-    if slices < 2 or run.arrived_from is not None or pipeline.join or pipeline.windows.is_session:
+    if (
+        slices < 2
+        or run.arrived_from is not None
+        or run.kind == CHANGED
+        or pipeline.join
+        or pipeline.windows.is_session
+    ):
         return []
     with _input_errors(spark, pipeline, run):
         parts = _Staging(spark, pipeline, lake, run, progress).cut(slices)
@@ -144,7 +150,7 @@ class _Staging:
     ) -> None:
         self._spark, self._pipeline, self._lake, self._run = spark, pipeline, lake, run
         self._progress = progress
-        self._whole = whole(Interval(run.interval_start, run.interval_end))
+        self._whole = whole(run.interval)
         self._can_be_resumed = run.arrived_to is not None and resume.can_resume(pipeline)
         base = arrival_slices.base(spark, lake, run)
         resumed = arrival_slices.resumption(spark, pipeline, lake, run, base)
@@ -154,7 +160,10 @@ class _Staging:
         earlier = None if resumed is None else arrived
         rows = SourceRows(events, pipeline, self._store, arrived=earlier)
         until_us, plans = arrival_slices.until_us(run), SmallPlans.interpreted(spark)
-        self._ground = Ground(rows, pipeline, self._store, until_us=until_us, resumed=resumed, plans=plans)
+        has_timeline = run.kind == CHANGED and staging.has_work(lake, run.run_id, "timeline")
+        self._ground = Ground(
+            rows, pipeline, self._store, until_us=until_us, resumed=resumed, plans=plans, has_timeline=has_timeline
+        )
         self._closed: ClosedWindowsStaging | None = None
         if base is not None and self._ground.closed is not None:
             self._closed = ClosedWindowsStaging(spark, lake, run, base, self._ground, self._ground.closed)
@@ -265,9 +274,7 @@ class _Staging:
 
     def _write_invalid(self, counts: Mapping[str, int]) -> None:
         rows = self._ground.invalid_events()
-        # A run over part of time changes no invalid events.
-        is_whole = self._run.interval_start is None and self._run.interval_end is None
-        count = counts["invalid"] + counts.get(LeftOut.QUARANTINED, 0) if is_whole else 0
+        count = counts["invalid"] + counts.get(LeftOut.QUARANTINED, 0) if self._counting.has_invalid else 0
         self._store.write("invalid_events", "all", rows if count else rows.limit(0))
 
     def _slices(self, count: int, rows: int) -> list[Slice]:
@@ -280,6 +287,8 @@ class _Staging:
             open_ms = F.min(F.when(F.col("closes_us").isNull(), F.col("window_ms")))
             row = self._ground.calendar.agg(open_ms.alias("open"), F.min("window_ms").alias("first")).collect()[0]
             also = [] if row.open in (None, row.first) else [row.open]
+        if self._run.kind == CHANGED:
+            return settled(self._lake, self._run.run_id, [self._whole])
         wished = slices_of(self._ground.census, self._whole, count, also)
         parts = settled(self._lake, self._run.run_id, wished)
         if parts != wished:

@@ -17,6 +17,7 @@ from spark_jobs.replay.ground import Ground
 from spark_jobs.replay.panes import retractions
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.sessions import complete_sessions, session_components, session_panes, session_scan
+from spark_jobs.replay.sessions.session_components import LAST_TS_MS
 from spark_jobs.replay.stages.stages import RETRACTIONS, Write
 from spark_jobs.replay.watermark import timeline
 from spark_jobs.replay.windows import late_events
@@ -27,7 +28,10 @@ _CLEAN, _SCANNED = "clean", "scanned"
 
 
 class SessionStages:
-    """The stages of the sessions that start in a slice."""
+    """The stages of the sessions that start in a slice.
+
+    Components that do not reach the slice are left out after the one shuffle of all rows.
+    """
 
     def __init__(self, ground: Ground, part: Slice) -> None:
         self._ground, self._part = ground, part
@@ -49,16 +53,28 @@ class SessionStages:
         components = session_components.components(self._ground.rows.filling, self._before, self._ground.compiled)
         return self._store.keep("components", components)
 
+    @property
+    def _own_components(self) -> DataFrame:
+        """The components that may have a session in the slice: their rows are in no other component."""
+        if self._part.start_ms is None and self._part.end_ms is None:
+            return self.components
+        return self.components.where(self._part.meets(F.col(c.WINDOW_MS), F.col(LAST_TS_MS)))
+
     @cached_property
     def unclean(self) -> DataFrame:
         """The components whose rows are scanned (`session_components.unclean`)."""
-        return self._store.keep("unclean", session_components.unclean(self.components, self._pipeline))
+        return self._store.keep("unclean", session_components.unclean(self._own_components, self._pipeline))
+
+    @cached_property
+    def unclean_rows(self) -> DataFrame:
+        """The rows of unclean components (`session_components.rows_of`)."""
+        rows = session_components.rows_of(self.unclean, self._ground.rows.filling, self._pipeline)
+        return self._store.keep("unclean_rows", rows)
 
     @cached_property
     def ranked(self) -> DataFrame:
         """The rows of unclean components in the order of the scan (`session_scan.ranked`)."""
-        rows = session_components.rows_of(self.unclean, self._ground.rows.filling, self._pipeline)
-        rows = self._store.keep("unclean_rows", rows)
+        rows = self.unclean_rows
         if timeline.is_exact_by_row(self._pipeline):
             judged = timeline.judged(rows, self._before, self._pipeline)
         else:
@@ -75,7 +91,7 @@ class SessionStages:
         """The panes of clean components (`session_panes.clean_panes`)."""
         ground = self._ground
         return session_panes.clean_panes(
-            self.components, ground.timeline, ground.moving, self._pipeline, until_us=ground.until_us
+            self._own_components, ground.timeline, ground.moving, self._pipeline, until_us=ground.until_us
         )
 
     @cached_property

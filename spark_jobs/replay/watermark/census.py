@@ -77,6 +77,12 @@ def census(rows: DataFrame, pipeline: Pipeline, measures: Mapping[str, Column] |
     return with_cells(summed.withColumns({"window_ms": newest, "first_epoch": F.col("bucket")}), pipeline)
 
 
+def group_names(pipeline: Pipeline, rows: DataFrame) -> list[str]:
+    """Return the columns by which prepared `rows` are grouped where epochs are ticks; `census` describes them."""
+    of_sources = [c.SOURCE] if pipeline.sources else []
+    return ["reason", "kept", *left_out.grouping(rows), *of_sources, "partition", "bucket", "slice_ms"]
+
+
 def _of_rows(
     rows: DataFrame, keys: Mapping[str, Column], highest: Mapping[str, Column], pipeline: Pipeline
 ) -> DataFrame:

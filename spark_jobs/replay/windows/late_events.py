@@ -43,8 +43,13 @@ def epochs(groups: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFr
 
 def may_hold_late(groups: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> bool:
     """Return whether a row of the census `groups` may be late, where rows are epochs."""
+    return not maybe_late(groups, calendar, pipeline).isEmpty()
+
+
+def maybe_late(groups: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Return the census `groups` that fill windows and may have a row of `behind`."""
     fires = arrival_order.bucket(F.col("passed"), pipeline)
-    return not _passed(groups, calendar, pipeline).where(F.col("bucket") >= fires).isEmpty()
+    return _passed(groups, calendar, pipeline).where(F.col("bucket") >= fires)
 
 
 def _passed(groups: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -17,6 +18,8 @@ from spark_jobs.semantics.windows.grid import grid, previous_start
 class Slice:
     """Windows whose start is in `[start_ms, end_ms)`; None is without bound.
 
+    With `stretches_ms`, only the windows of these parts of `[start_ms, end_ms)`, which are in order and do not touch.
+
     A row that lies in several windows fills windows of several slices. It is counted, and is a late event, in the slice
     of its newest window alone. A row without a window belongs to the slice of the window before it.
     """
@@ -24,15 +27,20 @@ class Slice:
     name: str
     start_ms: int | None
     end_ms: int | None
+    stretches_ms: tuple[tuple[int | None, int | None], ...] = ()
+
+    @property
+    def pieces_ms(self) -> tuple[tuple[int | None, int | None], ...]:
+        """The stretches, each without a gap."""
+        return self.stretches_ms or ((self.start_ms, self.end_ms),)
 
     def holds(self, window_ms: Column) -> Column:
         """Return whether the window that starts at `window_ms` is in the slice."""
-        inside = F.lit(True)
-        if self.start_ms is not None:
-            inside = inside & (window_ms >= F.lit(self.start_ms))
-        if self.end_ms is not None:
-            inside = inside & (window_ms < F.lit(self.end_ms))
-        return inside
+        return self.meets(window_ms, window_ms)
+
+    def meets(self, first_ms: Column, last_ms: Column) -> Column:
+        """Return whether a millisecond from `first_ms` to `last_ms` is in the slice."""
+        return reduce(Column.__or__, (_meets(*piece, first_ms, last_ms) for piece in self.pieces_ms))
 
     def cuts_at(self, window_ms: int) -> bool:
         """Return whether windows lie on both sides of a cut before the window that starts at `window_ms`."""
@@ -40,12 +48,7 @@ class Slice:
 
     def reaches(self, oldest_ms: Column, newest_ms: Column) -> Column:
         """Return whether one of a row's windows is in the slice, or the window before a row that has none."""
-        reached = F.lit(True)
-        if self.start_ms is not None:
-            reached = reached & (newest_ms >= F.lit(self.start_ms))
-        if self.end_ms is not None:
-            reached = reached & (F.least(oldest_ms, newest_ms) < F.lit(self.end_ms))
-        return reached
+        return self.meets(F.least(oldest_ms, newest_ms), newest_ms)
 
     def reaches_row(self, spec: Windows) -> Column:
         """Return whether `reaches` holds for a prepared row."""
@@ -57,11 +60,8 @@ class Slice:
 
     def windows_between(self, oldest_ms: Column, newest_ms: Column, spec: Windows) -> Column:
         """Count the windows from `oldest_ms` to `newest_ms` that are in the slice."""
-        oldest = oldest_ms if self.start_ms is None else F.greatest(oldest_ms, F.lit(self.start_ms))
-        newest = (
-            newest_ms if self.end_ms is None else F.least(newest_ms, F.lit(previous_start(self.end_ms, grid(spec))))
-        )
-        return window_assigners.count_between(oldest, newest, spec)
+        counts = [_windows_between(*piece, oldest_ms, newest_ms, spec) for piece in self.pieces_ms]
+        return reduce(Column.__add__, counts)
 
 
 #: All windows in one slice.
@@ -71,3 +71,20 @@ EVERYTHING = Slice("all", None, None)
 def oldest_window_ms(spec: Windows) -> Column:
     """Start of the oldest window of a prepared row; its newest is `WINDOW_MS`."""
     return window_assigners.oldest_ms(F.col(c.TS_MS), spec)
+
+
+def _meets(start_ms: int | None, end_ms: int | None, first_ms: Column, last_ms: Column) -> Column:
+    is_met = F.lit(True)
+    if start_ms is not None:
+        is_met = is_met & (last_ms >= F.lit(start_ms))
+    if end_ms is not None:
+        is_met = is_met & (first_ms < F.lit(end_ms))
+    return is_met
+
+
+def _windows_between(
+    start_ms: int | None, end_ms: int | None, oldest_ms: Column, newest_ms: Column, spec: Windows
+) -> Column:
+    oldest = oldest_ms if start_ms is None else F.greatest(oldest_ms, F.lit(start_ms))
+    newest = newest_ms if end_ms is None else F.least(newest_ms, F.lit(previous_start(end_ms, grid(spec))))
+    return window_assigners.count_between(oldest, newest, spec)

@@ -18,7 +18,8 @@ from pyspark.sql import functions as F
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan.check import fits
 from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables, NeedsSparkError
-from spark_jobs.jobs.plan.plan import Plan, plan
+from spark_jobs.jobs.plan.plan import plan
+from spark_jobs.jobs.plan.plan_request import Plan
 from spark_jobs.jobs.plan.spark_tables import SparkTables
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
@@ -110,8 +111,13 @@ def test_plans_of_each_kind_are_those_of_spark(
     assert "1 files were added and 0 removed or rewritten" in part.note
     DeltaTable.forPath(spark, str(source)).optimize().executeCompaction()
     assert plan_twice(arrived_to=CUTS[2]).note == "", "compaction is no change"
+
+
+def test_the_plan_over_a_mended_past_needs_spark(spark: SparkSession, after_a_run: tuple[Path, Lake]) -> None:
+    source, lake = after_a_run
+    history.land(spark, LATER, source)
     DeltaTable.forPath(spark, str(source)).delete("id = 5")
-    assert "files of version 0 have been rewritten" in plan_twice(arrived_to=CUTS[2]).note
+    assert "rows of changed files are compared" in reason(source, lake)
 
 
 def test_emissions_that_list_no_partitions_mean_no_resumption(

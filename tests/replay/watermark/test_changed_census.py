@@ -1,0 +1,79 @@
+"""The census after an edit, from the census before it: equal to a new count of all rows."""
+
+from __future__ import annotations
+
+import random
+from functools import reduce
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay.rows import arrival_order
+from spark_jobs.replay.rows.prepare import prepare
+from spark_jobs.replay.watermark.census import census
+from spark_jobs.replay.watermark.changed_census import CHANGE, can_recount, recounted
+from tests.support import history
+from tests.support.edited_source import EditedSource, Row
+from tests.support.engine import frame_of
+from tests.support.slicing_streams import drawn_rows, drawn_settings
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+# Of groups without a place in the arrival order, only the number of rows has a meaning.
+PLACED = ("max_ts_ms", "last_clock_us")
+
+
+def counted(groups: DataFrame) -> list[str]:
+    placed = F.col("bucket").isNotNull()
+    named = {name: F.when(placed, F.col(name)) for name in PLACED}
+    rows = groups.withColumns(named).select(*sorted(groups.columns)).collect()
+    return sorted(str(row) for row in rows)
+
+
+def census_of(spark: SparkSession, rows: list[Row], pipeline: Pipeline) -> DataFrame:
+    events = frame_of(spark, rows, history.SCHEMA)
+    return census(arrival_order.with_epoch(prepare(events, pipeline), pipeline), pipeline)
+
+
+def changes(before: list[Row], after: list[Row]) -> list[tuple[Row, int]]:
+    """Return the rows that differ, each with the number by which it became more."""
+    numbers: dict[str, tuple[Row, int]] = {}
+    for rows, sign in ((before, -1), (after, 1)):
+        for row in rows:
+            key = str(sorted(row.items()))
+            numbers[key] = (row, numbers.get(key, (row, 0))[1] + sign)
+    return [(row, n) for row, n in numbers.values() if n]
+
+
+@pytest.mark.parametrize(
+    "seed", [pytest.param(0), pytest.param(3), *(pytest.param(n, marks=pytest.mark.soak) for n in range(4, 30))]
+)
+def test_a_change_of_rows_changes_the_census_as_a_new_count_would(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    draw = random.Random(seed)
+    pipeline = history.pipeline(str(tmp_path), **drawn_settings(draw))
+    assert can_recount(pipeline)
+    source = EditedSource(spark, tmp_path / "rows", drawn_rows(draw)[:120])
+    source.land()
+    before = [dict(row) for row in source.rows]
+    # Identical rows change by more than one.
+    source.append([{**before[7]}, {**before[7]}])
+    for _ in range(3):
+        source.draw_edit(draw)
+    by_number: dict[int, list[Row]] = {}
+    for row, number in changes(before, source.rows):
+        by_number.setdefault(number, []).append(row)
+    changed = reduce(
+        DataFrame.unionByName,
+        (
+            prepare(frame_of(spark, rows, history.SCHEMA), pipeline).withColumn(CHANGE, F.lit(number))
+            for number, rows in by_number.items()
+        ),
+    )
+    events = frame_of(spark, source.rows, history.SCHEMA)
+    again = recounted(census_of(spark, before, pipeline).localCheckpoint(), changed.localCheckpoint(), events, pipeline)
+    assert counted(again) == counted(census_of(spark, source.rows, pipeline))
