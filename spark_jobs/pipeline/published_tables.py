@@ -346,7 +346,7 @@ RUNS = Table(
             null="a version before 0.2 wrote the row",
         ),
         Column(
-            "changes_run", "string", "the run to which a `changed` run applies changes", null="a run of another kind"
+            "changes_run", "string", "the run published last when changes were planned", null="no changes were planned"
         ),
         Column("state", "string", "how the step ended"),
         Column("counts", "map<string,bigint>", "rows, windows and panes by fate", "rows"),

@@ -74,7 +74,7 @@ class Run:
     - `arrived_to`: the run reads only rows that arrived before this time. None: all rows;
     - `arrived_from`: the run continues a run that read the rows before this time. None: it starts at the first row;
     - `stretches`: the parts of the interval whose windows the run replaces. Empty: all windows of the interval;
-    - `changes_run`: the published run to which a run of the kind `changed` applies changes. None for other kinds.
+    - `changes_run`: the run that was published last when changes were planned. None if only arrivals were planned.
     """
 
     run_id: str

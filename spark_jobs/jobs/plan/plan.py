@@ -10,7 +10,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import source_changes
 from spark_jobs.jobs.plan.arrival_slices import require_slices
 from spark_jobs.jobs.plan.changed_plan import ReadAnewError, of_changes
-from spark_jobs.jobs.plan.plan_request import ANEW, UNCHANGED, Plan, PlanRequest
+from spark_jobs.jobs.plan.plan_request import ANEW, Plan, PlanRequest
 from spark_jobs.jobs.plan.plan_tables import PlanTables
 from spark_jobs.jobs.plan.requested_windows import require_windows
 from spark_jobs.pipeline.model import Pipeline
@@ -87,13 +87,14 @@ def _of_all_time(request: PlanRequest, *, changed: bool) -> Plan:
     goes_on: Resumption | None = None
     if request.arrived_to is not None:
         goes_on, note, is_rewritten = _going_on(request)
-    if latest is not None and (is_rewritten or (changed and goes_on is None)):
+    # New rows without an arrival time belong to any arrivals.
+    has_later = goes_on is not None and latest is not None and latest.arrived_to != request.arrived_to
+    if latest is not None and (is_rewritten or (changed and not has_later)):
         try:
             return of_changes(request)
         except ReadAnewError as reason:
-            note = f"{note}; {reason}" if is_rewritten else note or f"{ANEW}: {reason}"
-    elif changed and latest is not None and latest.arrived_to == request.arrived_to:
-        return request.plan(latest, UNCHANGED)
+            if goes_on is None:
+                note = f"{note}; {reason}" if is_rewritten else note or f"{ANEW}: {reason}"
     if request.arrived_to is None:
         note = _replaced_settings(latest, request.pipeline) or note
         return request.plan(request.run(FULL, Interval()), note)
@@ -101,7 +102,10 @@ def _of_all_time(request: PlanRequest, *, changed: bool) -> Plan:
     if goes_on is not None:
         interval = Interval(EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
         arrived_from = EPOCH + timedelta(microseconds=goes_on.covered_us)
-    return request.plan(request.run(ARRIVALS, interval, latest, arrived_from=arrived_from), note)
+    # So that these arrivals do not count as published already.
+    changes_run = request.published[-1].run_id if changed and request.published else None
+    run = request.run(ARRIVALS, interval, latest, arrived_from=arrived_from, changes_run=changes_run)
+    return request.plan(run, note)
 
 
 def _later(first: datetime | None, second: datetime | None) -> datetime | None:

@@ -376,6 +376,6 @@ class Runner:
 
 def _reads_as_much(latest: Run, run: Run) -> bool:
     """Return whether the results after `latest` are those of a source at least as new as the one that `run` reads."""
-    if run.kind == ledger.ARRIVALS:
+    if run.changes_run is None:
         return True
     return latest.kind in ledger.BASES and all(latest.pinned[name] >= version for name, version in run.pinned.items())

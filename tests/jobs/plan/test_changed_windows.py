@@ -202,6 +202,23 @@ def test_an_increment_over_a_mended_past_computes_changes_alone(
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("emit", ["{every: 1 minute}", "{every_n: 20}"])
+def test_new_rows_without_an_arrival_time_belong_to_covered_arrivals(
+    spark: SparkSession, source: EditedSource, lake: Lake, emit: str
+) -> None:
+    settings = {"watermark": f"{{out_of_orderness: 10 s, emit: {emit}}}", "quality__max_too_late_ratio": "1"}
+    pipeline, until = history.pipeline(str(source.path), **settings), history.START + timedelta(minutes=20)
+    run_steps(spark, pipeline, lake, arrived_to=until)
+    source.append([{**row_of(source, 60), "id": 9_000, "stored_at": None}])
+    run_steps(spark, pipeline, lake, arrived_to=until, changed=True)
+    assert_published(spark, lake, replay_until(source.rows, pipeline, until))
+    last = ledger.published(spark, lake)[-1]
+    source.compact()
+    is_read_anew = affected_windows.obstacle(pipeline) is not None
+    assert (run(spark, pipeline, lake).run_id != last.run_id) == is_read_anew
+
+
+@pytest.mark.soak
 def test_parts_of_time_of_other_inputs_are_computed_too(spark: SparkSession, source: EditedSource, lake: Lake) -> None:
     pipeline = history.pipeline(str(source.path))
     run(spark, pipeline, lake)
