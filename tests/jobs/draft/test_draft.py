@@ -18,6 +18,7 @@ from spark_jobs.pipeline import load
 from spark_jobs.pipeline.model import Order, TimeField, TimeUnit
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
+from tests.sampling import sampled
 from tests.support import history, source_tables
 from tests.support.engine import frame_of
 
@@ -44,10 +45,11 @@ def _drafts(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     ("name", "event", "arrival"),
     [
         ("sensors", TimeField("`event time`", format="yyyy-MM-dd'T'HH:mm:ssXXX"), TimeField("arrived_at")),
-        (
+        sampled(
             "clicks",
             TimeField("payload.ts", TimeUnit.SECONDS),
             TimeField("meta.received_ms", TimeUnit.MILLISECONDS),
+            quick=False,
         ),
         ("orders", TimeField("ordered_at"), TimeField("loaded_at")),
         (
@@ -56,7 +58,7 @@ def _drafts(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
             TimeField("try_cast(received_at AS bigint)", TimeUnit.MILLISECONDS),
         ),
         ("heartbeats", TimeField("ts", TimeUnit.SECONDS), None),
-        ("shipments", TimeField("scanInfo.eventTime"), TimeField("audit.ingestedAt")),
+        sampled("shipments", TimeField("scanInfo.eventTime"), TimeField("audit.ingestedAt"), quick=False),
     ],
 )
 def test_the_times_of_each_table_and_the_check(

@@ -358,6 +358,7 @@ def test_interval_join_of_united_sources_is_the_reference_s_on_many(
     check_interval_join(session, stream, bounds)
 
 
+@pytest.mark.soak
 @seed(7)
 @few
 @given(stream=any_streams((None, 1, 3, 10)), windows=any_windows)

@@ -55,11 +55,13 @@ def test_a_version_with_a_timer_drops_older_ones(session: SparkSession) -> None:
     assert versions(session, *moments) == {100: 80, 70: None}
 
 
+@pytest.mark.soak
 def test_a_late_version_of_the_same_advance_is_left(session: SparkSession) -> None:
     moments: tuple[Moment, ...] = ((RIGHT, 60), (RIGHT, 80), 90, (RIGHT, 65), (LEFT, 70), (RIGHT, 62), 91)
     assert versions(session, *moments) == {70: 65}
 
 
+@pytest.mark.soak
 def test_a_late_version_replaces_one_of_its_time(session: SparkSession) -> None:
     moments: tuple[Moment, ...] = ((RIGHT, 60), 90, (LEFT, 70), (RIGHT, 60), 91)
     assert versions(session, *moments) == {70: 60}
@@ -71,6 +73,7 @@ def test_a_key_that_fires_for_a_left_row_drops_versions(session: SparkSession, e
     assert versions(session, *moments, source=BOUNDED, emit=emit) == {22: 20, 15: None, 23: 20}
 
 
+@pytest.mark.soak
 def test_a_key_that_has_not_fired_keeps_all(session: SparkSession) -> None:
     moments: tuple[Moment, ...] = (90, (RIGHT, 60), (RIGHT, 80), (LEFT, 70), 91)
     assert versions(session, *moments) == {70: 60}

@@ -101,7 +101,7 @@ def check(session: SparkSession, number: int) -> dict[str, int]:
     return expected.counts
 
 
-@pytest.mark.parametrize("number", [sampled(n, quick=n < 2) for n in range(5)])
+@pytest.mark.parametrize("number", [sampled(n, quick=n < 1) for n in range(5)])
 def test_replays_equal_the_reference(session: SparkSession, number: int) -> None:
     check(session, number)
 
