@@ -18,7 +18,7 @@ from threading import BoundedSemaphore
 from typing import Generic, TypeVar
 
 from spark_jobs.explain.explanations import ExplainedRow, Step, WindowLife
-from spark_jobs.inspection import bounded_source, published_explanations, replayed_explanations
+from spark_jobs.inspection import bounded_source, published_explanations, row_choices
 from spark_jobs.inspection.bounded_source import Deadline, NotReplayedError
 from spark_jobs.inspection.inspections import Basis, RowChoice, RowInspection, WindowInspection
 from spark_jobs.inspection.publication import Publication
@@ -62,7 +62,7 @@ class Inspector:
         """
         try:
             with self._replayed() as (source, pipeline):
-                rows = source.rows(replayed_explanations.is_choice(choice), published_explanations.MOST_ROWS)
+                rows = source.rows(row_choices.is_choice(choice), published_explanations.MOST_ROWS)
             if rows:
                 return Answer([_row(row, pipeline) for row in rows])
             reason = "the source has no such row as of this run"
@@ -75,7 +75,7 @@ class Inspector:
         """Explain the rows of the source whose column has a text; none without the source."""
         try:
             with self._replayed() as (source, pipeline):
-                rows = source.rows(replayed_explanations.has_value(name, text), published_explanations.MOST_ROWS)
+                rows = source.rows(row_choices.has_value(name, text), published_explanations.MOST_ROWS)
                 return Answer([_row(row, pipeline) for row in rows])
         except NotReplayedError as reason:
             return Answer([], str(reason))
@@ -158,7 +158,7 @@ def _row(row: ExplainedRow, pipeline: Pipeline) -> RowInspection:
     bounded = is_alone and (mark.is_bounded or mark.follows_clock)
     setting = "watermark.lag" if mark.follows_clock else "watermark.out_of_orderness"
     try:
-        key = {name: replayed_explanations.text_of_value(column(row.row, name)) for name in pipeline.windows.key}
+        key = {name: row_choices.text_of_value(column(row.row, name)) for name in pipeline.windows.key}
     except UnknownColumnError:
         key = {}
     return RowInspection(

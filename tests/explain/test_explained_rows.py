@@ -9,13 +9,13 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.explain.explanations import UNASSIGNED, ExplainedRow
+from spark_jobs.explain.explanations import ExplainedRow
 from spark_jobs.explain.rows import explain_rows
 from spark_jobs.explain.streams import of_source
 from spark_jobs.replay.engine import until_micros
 from spark_jobs.semantics.rows.instants import micros, table_time, table_time_us
 from spark_jobs.semantics.streaming_job import StreamingJob
-from spark_jobs.semantics.windows.lateness import fate
+from tests.explain.judged_rows import assert_verdicts_are_the_jobs
 from tests.explain.test_life import job_of
 from tests.sampling import sampled
 from tests.support import recorded_triggers
@@ -53,20 +53,8 @@ def panes_of(job: StreamingJob, index: int) -> Iterator[tuple[Any, ...]]:
 @pytest.mark.parametrize("scenario", CASES)
 def test_the_explanation_of_each_row_is_the_job_s(session: SparkSession, scenario: Scenario) -> None:
     job, rows = job_of(scenario, scenario.pipeline), explained(session, scenario)
-    assert [row.row["index"] for row in rows] == [row["index"] for row in scenario.rows]
-    assert [row.rows_before for row in rows] == list(range(len(rows)))
-    for row, judged in zip(rows, job.judged, strict=True):
-        lateness = fate(
-            [v.lateness for v in judged.verdicts],
-            judged.event.ts,
-            scenario.pipeline.windows.lateness_ms,
-            judged.watermark,
-        )
-        assert row.fate == (UNASSIGNED if lateness is None else lateness.value)
-        assert row.watermark == table_time(judged.watermark)
-        assert [(micros(w.window_start) // 1000, micros(w.window_end) // 1000, w.verdict) for w in row.windows] == [
-            (v.window.start, v.window.end, v.lateness.value) for v in judged.verdicts
-        ]
+    assert_verdicts_are_the_jobs(rows, scenario, job)
+    for row in rows:
         if not scenario.pipeline.windows.is_session:
             assert sorted(
                 (micros(w.window_start) // 1000, p.pane_index, p.timing, p.fired_at, p.watermark, p.row_count)

@@ -11,19 +11,20 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.explain.explanations import INVALID, LEFT_OUT, UNASSIGNED, ExplainedRow, LifeStep, Step, WindowLife
+from spark_jobs.explain.explanations import INVALID, LEFT_OUT, ExplainedRow, LifeStep, Step, WindowLife
 from spark_jobs.explain.rows import explain_rows
 from spark_jobs.explain.streams import of_source
 from spark_jobs.explain.windows import explain_window
-from spark_jobs.inspection import replayed_explanations
+from spark_jobs.inspection import explained_job
 from spark_jobs.inspection.bounded_source import Deadline, NotReplayedError
 from spark_jobs.inspection.inspections import RowChoice
-from spark_jobs.inspection.replayed_explanations import ReplayedSource, has_value, is_choice
+from spark_jobs.inspection.replayed_explanations import ReplayedSource
+from spark_jobs.inspection.row_choices import has_value, is_choice, text_of_value
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.engine import until_micros
 from spark_jobs.semantics.rows.instants import micros, table_time, table_time_us
 from spark_jobs.semantics.streaming_job import StreamingJob
-from spark_jobs.semantics.windows.lateness import fate
+from tests.explain.judged_rows import assert_verdicts_are_the_jobs
 from tests.explain.test_life import job_of
 from tests.explain.test_window_life import panes_of, rows_of, start_ms
 from tests.sampling import sampled
@@ -59,20 +60,8 @@ def panes_with(job: StreamingJob, index: int) -> Iterator[tuple[Any, ...]]:
 @pytest.mark.parametrize("scenario", CASES)
 def test_the_explanation_of_each_row_is_the_job_s(scenario: Scenario) -> None:
     job, rows = job_of(scenario, scenario.pipeline), explained(scenario)
-    assert [row.row["index"] for row in rows] == [row["index"] for row in scenario.rows]
-    assert [row.rows_before for row in rows] == list(range(len(rows)))
-    for row, judged in zip(rows, job.judged, strict=True):
-        lateness = fate(
-            [v.lateness for v in judged.verdicts],
-            judged.event.ts,
-            scenario.pipeline.windows.lateness_ms,
-            judged.watermark,
-        )
-        assert row.fate == (UNASSIGNED if lateness is None else lateness.value)
-        assert row.watermark == table_time(judged.watermark)
-        assert [(micros(w.window_start) // 1000, micros(w.window_end) // 1000, w.verdict) for w in row.windows] == [
-            (v.window.start, v.window.end, v.lateness.value) for v in judged.verdicts
-        ]
+    assert_verdicts_are_the_jobs(rows, scenario, job)
+    for row in rows:
         assert sorted(
             (p.pane_index, p.timing, p.fired_at, p.watermark, p.row_count) for w in row.windows for p in w.panes or ()
         ) == sorted(panes_with(job, row.row["index"]))
@@ -225,7 +214,7 @@ def test_texts_stand_for_values_of_any_type(value: object, text: str, other: str
     assert choose({"x": value}, None)
     assert not choose_other({"x": value}, None)
     if value is not None and not isinstance(value, float):
-        assert has_value("x", replayed_explanations.text_of_value(value))({"x": value}, None)
+        assert has_value("x", text_of_value(value))({"x": value}, None)
 
 
 def test_rows_that_arrived_after_the_run_do_not_belong_to_it() -> None:
@@ -241,7 +230,7 @@ def test_work_beyond_a_limit_is_given_up_with_the_reason(monkeypatch: pytest.Mon
     sliding = history.pipeline("rows", windows__kind="sliding", windows__size="1 day", windows__slide="1 second")
     with pytest.raises(NotReplayedError, match=r"windows, and a page judges at most 500,000"):
         of_history(sliding)
-    monkeypatch.setattr(replayed_explanations, "MOST_IN_PANES", 50)
+    monkeypatch.setattr(explained_job, "MOST_IN_PANES", 50)
     with pytest.raises(NotReplayedError, match="have more than 50 rows together"):
         of_history(history.pipeline("rows")).rows(has_value("id", "1"), 9)
 
