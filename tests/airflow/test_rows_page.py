@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Event
 
 import httpx
 import pytest
@@ -235,9 +234,11 @@ def test_a_request_is_bounded_and_states_the_limit(
 def test_an_answer_that_takes_too_long_is_given_up(
     client: Clients, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    given_up = Event()
     monkeypatch.setattr(reading, "WITHIN_S", 0.05)
-    monkeypatch.setattr(reading, "publication", lambda *ids: time.sleep(0.5))
+    monkeypatch.setattr(reading, "publication", lambda *ids: given_up.wait(60))
     assert "the answer took more than 0 s. Load the page again" in visible_text(client().get(PAGE).text)
+    given_up.set()
 
 
 def test_a_request_that_finds_many_others_is_refused_at_once(
