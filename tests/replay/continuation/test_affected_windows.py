@@ -1,0 +1,85 @@
+"""Each window whose rows differ after an edit is among the affected windows, and few others are."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay.continuation.affected_windows import affected_windows
+from spark_jobs.replay.ground import Ground
+from spark_jobs.replay.rows.prepare import prepare
+from spark_jobs.replay.source_rows import SourceRows
+from spark_jobs.replay.store import MemoryStore
+from spark_jobs.semantics import reference
+from spark_jobs.semantics.rows.instants import micros
+from tests.support import history
+from tests.support.engine import frame_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+Row = dict[str, Any]
+ROWS = history.events(400)
+TABLES = ("panes", "window_results", "late_events")
+#: The settings of each case: with triggers, a pane before the end has the watermark of its firing.
+SETTINGS = {
+    "tumbling": {},
+    "sliding": {"windows__kind": "sliding", "windows__slide": "5 minutes"},
+    "trigger": {"windows__trigger": "{continuous: 2 minutes}"},
+}
+
+
+def ground(spark: SparkSession, rows: list[Row], pipeline: Pipeline) -> Ground:
+    store = MemoryStore()
+    return Ground(SourceRows(frame_of(spark, rows, history.SCHEMA), pipeline, store), pipeline, store)
+
+
+def changed(spark: SparkSession, before: list[Row], after: list[Row], pipeline: Pipeline) -> DataFrame:
+    rows = [row for row in before if row not in after] + [row for row in after if row not in before]
+    return prepare(frame_of(spark, rows, history.SCHEMA), pipeline)
+
+
+def rows_by_window(rows: list[Row], pipeline: Pipeline) -> dict[int, list[str]]:
+    replayed = reference.replay(rows, pipeline)
+    by_window: dict[int, list[str]] = {}
+    for name in TABLES:
+        for row in getattr(replayed, name):
+            start = micros(row["window_start"]) // 1000
+            by_window.setdefault(start, []).append(f"{name} {sorted(row.items(), key=lambda item: item[0])}")
+    return {start: sorted(texts) for start, texts in by_window.items()}
+
+
+def differing(before: list[Row], after: list[Row], pipeline: Pipeline) -> set[int]:
+    old, new = rows_by_window(before, pipeline), rows_by_window(after, pipeline)
+    return {start for start in {*old, *new} if old.get(start) != new.get(start)}
+
+
+def affected(spark: SparkSession, before: list[Row], after: list[Row], pipeline: Pipeline) -> set[int]:
+    grounds = [ground(spark, rows, pipeline) for rows in (before, after)]
+    rows = affected_windows(*grounds, changed(spark, before, after, pipeline)).collect()
+    return {row["window_ms"] for row in rows}
+
+
+def with_row(index: int, **values: Any) -> list[Row]:
+    return [{**row, **values} if place == index else row for place, row in enumerate(ROWS)]
+
+
+@pytest.mark.parametrize("kind", ["tumbling", "sliding"])
+def test_a_mended_value_affects_its_windows_alone(spark: SparkSession, kind: str) -> None:
+    pipeline = history.pipeline("t", **SETTINGS[kind])
+    index = next(i for i, row in enumerate(ROWS) if i > 100 and row["reading"] is not None and row["reading"] < 40)
+    after = with_row(index, reading=ROWS[index]["reading"] + 1)
+    assert affected(spark, ROWS, after, pipeline) == differing(ROWS, after, pipeline) != set()
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_a_row_that_moves_the_watermark_affects_windows_of_other_rows(spark: SparkSession, kind: str) -> None:
+    # One partition: a row that is ahead of all others moves the watermark.
+    pipeline = history.pipeline("t", source__source_partition="[]", **SETTINGS[kind])
+    after = with_row(200, happened_at=ROWS[200]["stored_at"] + timedelta(minutes=30))
+    of_other_rows = differing(ROWS, after, pipeline)
+    assert len(of_other_rows) > 2
+    assert of_other_rows <= affected(spark, ROWS, after, pipeline)
