@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -83,3 +83,35 @@ def test_a_row_that_moves_the_watermark_affects_windows_of_other_rows(spark: Spa
     of_other_rows = differing(ROWS, after, pipeline)
     assert len(of_other_rows) > 2
     assert of_other_rows <= affected(spark, ROWS, after, pipeline)
+
+
+def in_order_of_time() -> list[Row]:
+    """Return rows that arrive a second after they happen, so that none is late."""
+    rows = [row for row in ROWS if row["happened_at"] and row["stored_at"]]
+    return [{**row, "stored_at": row["happened_at"] + timedelta(seconds=1)} for row in rows]
+
+
+def test_a_window_that_fires_at_another_time_is_affected(spark: SparkSession) -> None:
+    pipeline = history.pipeline("t", source__source_partition="[]", watermark__out_of_orderness="10 minutes")
+    before = in_order_of_time()
+    # The row is ahead by less than the bound: no row becomes late, and windows fire sooner.
+    ahead = {**before[200], "id": 9_000, "happened_at": before[200]["stored_at"] + timedelta(minutes=8)}
+    after = [*before, ahead]
+    of_other_rows = differing(before, after, pipeline) - differing([], [ahead], pipeline)
+    assert of_other_rows != set()
+    assert of_other_rows <= affected(spark, before, after, pipeline)
+
+
+def test_a_window_with_another_watermark_during_its_life_is_affected(spark: SparkSession) -> None:
+    settings = {"watermark__emit": "{every: 1 second}", "windows__trigger": "{count: 2}"}
+    pipeline = history.pipeline("t", source__source_partition="[]", watermark__out_of_orderness="1 minute", **settings)
+    before = in_order_of_time()
+    by_window = rows_by_window(before, pipeline)
+    start = max(by_window, key=lambda each: len(by_window[each]))
+    end = datetime.fromtimestamp(start / 1000, UTC) + timedelta(minutes=10)
+    # The row is of the next window and comes soon before it: the watermark stays behind the end of this window.
+    times = {"happened_at": end + timedelta(seconds=5), "stored_at": end - timedelta(minutes=1)}
+    ahead = {**before[0], "id": 9_000, **times}
+    after = [*before, ahead]
+    assert start in differing(before, after, pipeline)
+    assert start in affected(spark, before, after, pipeline)
