@@ -25,7 +25,7 @@ Row = dict[str, Any]
 ROWS = history.events(400)
 TABLES = ("panes", "window_results", "late_events")
 #: The settings of each case: with triggers, a pane before the end has the watermark of its firing.
-SETTINGS = {
+SETTINGS: dict[str, dict[str, str]] = {
     "tumbling": {},
     "sliding": {"windows__kind": "sliding", "windows__slide": "5 minutes"},
     "trigger": {"windows__trigger": "{continuous: 2 minutes}"},
@@ -58,8 +58,8 @@ def differing(before: list[Row], after: list[Row], pipeline: Pipeline) -> set[in
 
 
 def affected(spark: SparkSession, before: list[Row], after: list[Row], pipeline: Pipeline) -> set[int]:
-    grounds = [ground(spark, rows, pipeline) for rows in (before, after)]
-    rows = affected_windows(*grounds, changed(spark, before, after, pipeline)).collect()
+    old, new = (ground(spark, rows, pipeline) for rows in (before, after))
+    rows = affected_windows(old, new, changed(spark, before, after, pipeline)).collect()
     return {row["window_ms"] for row in rows}
 
 
