@@ -2,8 +2,9 @@
 
     usual = mean of a measure over the windows that start 1 * every, 2 * every ... seasons * every earlier
 
-A window within the span of the run that only earlier seasons have is compared too: it has no rows in this run. A window
-without an earlier window is not compared. The results are right all the same, so a violation warns and does not block.
+A window within the span of the run that only earlier seasons have is compared too: it has no rows in this run. Windows
+that the run leaves alone, and windows without an earlier window, are not compared. The results are right all the same,
+so a violation warns and does not block.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ def rows(staged: Staged) -> DataFrame:
         usual.join(own, "window_start", "left")
         .crossJoin(F.broadcast(span))
         .where("window_start BETWEEN first_own AND last_own")
+        .where(staged.context.covers(F.col("window_start")))
     )
     near = (_is_near(name, drift.tolerance) for name in names)
     return compared.withColumn("is_near", reduce(Column.__and__, near)).drop("first_own", "last_own")

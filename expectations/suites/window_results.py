@@ -93,7 +93,19 @@ def _side_by_side(staged: Staged, results: DataFrame, fired: DataFrame) -> DataF
     )
     if not staged.pipeline.windows.is_sliding:
         return compared
-    return compared.crossJoin(F.broadcast(staged.calendar.agg(F.max("window_start").alias("last_start"))))
+    return _with_last_start(staged, compared)
+
+
+def _with_last_start(staged: Staged, compared: DataFrame) -> DataFrame:
+    """Add `last_start`, the start of the newest calendar window: for a run over stretches, of the same stretch."""
+    last_start = F.max("window_start").alias("last_start")
+    if not staged.context.stretches:
+        return compared.crossJoin(F.broadcast(staged.calendar.agg(last_start)))
+    stretch_end = staged.context.stretch_end(F.col("window_start"))
+    newest = staged.calendar.groupBy(stretch_end.alias("newest_in")).agg(last_start)
+    of_same_stretch = F.col("stretch_end").eqNullSafe(F.col("newest_in"))
+    in_stretches = compared.withColumn("stretch_end", stretch_end)
+    return in_stretches.join(F.broadcast(newest), of_same_stretch, "left").drop("stretch_end", "newest_in")
 
 
 def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
@@ -140,7 +152,7 @@ def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
 def _counted(pipeline: Pipeline) -> str:
     if not pipeline.windows.is_sliding:
         return "result.too_late_count = late_events"
-    # A run over part of time has no late events of newer windows. Its last windows may share these events.
+    # A run over part of time has no late events of newer windows. The last windows of a part may share these events.
     whole = f"unix_millis(window_end) <= unix_millis(last_start) + {pipeline.windows.period_ms}"
     if pipeline.windows.are_local:
         whole = f"window_end <= {local_time.moved('last_start', str(pipeline.windows.period_ms), pipeline.windows)}"

@@ -19,6 +19,14 @@ def pipeline_for_run(pipeline: Pipeline, run: Run) -> Pipeline:
         pipeline = replace(pipeline, quality=replace(quality, min_windows=None))
     if run.kind == REPAIR:
         pipeline = replace(pipeline, windows=replace(pipeline.windows, late_data=LateData.UPDATE))
+    return pipeline_of_tables(pipeline, run)
+
+
+def pipeline_of_tables(pipeline: Pipeline, run: Run) -> Pipeline:
+    """Return the pipeline of the tables after a run, which have windows of earlier runs too.
+
+    What a repair changes is left out: it holds for the windows of the repair alone (`repaired_windows`).
+    """
     if run.arrived_to is None:
         return pipeline
     return replace(pipeline, replay=replace(pipeline.replay, end_of_input=EndOfInput.KEEP_OPEN))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -26,11 +28,11 @@ def measured(
     """
     published_rows = _published_rows(spark, pipeline, lake, interval)
     distances = _distances(spark, pipeline, lake, run_id)
+    context = RunContext(is_whole=interval.whole, stretches=interval.stretches, **distances)
     if published_rows is None:
-        return RunContext(is_whole=interval.whole, **distances)
+        return context
     inside, outside = published_rows
-    untouched = outside if is_change else 0
-    return RunContext(is_whole=interval.whole, replaced_rows=inside, untouched_rows=untouched, **distances)
+    return replace(context, replaced_rows=inside, untouched_rows=outside if is_change else 0)
 
 
 def _distances(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str) -> dict[str, int]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from expectations.run_context import RunContext
 from expectations.staged import Staged
 from expectations.staged_join import StagedJoin
 from spark_jobs.pipeline import Pipeline
@@ -27,6 +28,7 @@ class StagedRun:
     counts: Mapping[str, int]
     schemas: Mapping[str, str | pa.Schema]
     run_id: str | None = None
+    context: RunContext = field(default_factory=RunContext)
 
     def frames(self, spark: SparkSession) -> dict[str, DataFrame]:
         """Return the tables as DataFrames. They have the columns of the schemas alone."""
@@ -35,7 +37,7 @@ class StagedRun:
     def staged(self, spark: SparkSession) -> Staged | StagedJoin:
         """Return the tables as the audit of the pipeline reads them."""
         opened = Staged if self.pipeline.join is None else StagedJoin
-        return opened(self.frames(spark), self.pipeline, self.counts, self.run_id)
+        return opened(self.frames(spark), self.pipeline, self.counts, self.run_id, context=self.context)
 
 
 def _frame(spark: SparkSession, schema: str | pa.Schema, rows: list[dict[str, object]]) -> DataFrame:

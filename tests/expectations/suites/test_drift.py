@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from expectations import EARLIER, AuditError, Check, check
+from expectations.run_context import RunContext
 from spark_jobs.pipeline.model import Aggregate, Drift
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -31,12 +32,13 @@ def drifted(
     drift: Drift = TEN_SECONDS,
     results: list[dict[str, Any]] = CORRECT["window_results"],
     earlier: list[dict[str, Any]] | None = None,
+    context: RunContext = RunContext(),  # noqa: B008
 ) -> Check:
     """The check of drift; the run has 6 rows in the window at 0, 2 in that at 10, 4 in that at 20."""
     tables = frames(spark, {**copy.deepcopy(CORRECT), "window_results": results})
     if earlier is not None:
         tables[EARLIER] = frame(spark, SCHEMAS["window_results"], earlier)
-    checks = check(tables, replace(PIPELINE, quality=replace(PIPELINE.quality, drift=drift)), COUNTS)
+    checks = check(tables, replace(PIPELINE, quality=replace(PIPELINE.quality, drift=drift)), COUNTS, context=context)
     (drift_check,) = (result for result in checks if result.suite == "drift")
     assert not drift_check.blocks
     return drift_check
@@ -81,6 +83,16 @@ def test_a_window_in_which_nothing_came_is_unlike_any(spark: SparkSession) -> No
     left = [row for row in CORRECT["window_results"] if row["window_start"] != at(10)]
     drift_check = drifted(spark, replace(TEN_SECONDS, tolerance=1.0), results=left)
     assert [row.get("measured") for row in unlike_windows(drift_check)] == [None]
+
+
+@pytest.mark.soak
+def test_a_window_that_the_run_leaves_alone_is_not_compared(spark: SparkSession) -> None:
+    left = [row for row in CORRECT["window_results"] if row["window_start"] != at(10)]
+    around = tuple(Interval(at(start), at(start + 10)) for start in (0, 20))
+    drift_check = drifted(
+        spark, replace(TEN_SECONDS, tolerance=1.0), results=left, context=RunContext(stretches=around)
+    )
+    assert (drift_check.success, drift_check.observed) == (True, "0 of 1 rows")
 
 
 @pytest.mark.soak

@@ -65,8 +65,8 @@ def drawn_pipeline(draw: random.Random, number: int, table: str) -> Pipeline:
         settings.pop("windows__late_panes", None)
     if number % 7 == 3:
         settings["replay__mode"] = "complete"
-    # An edit may move the watermark so far that most rows are too late.
-    return history.pipeline(table, quality__max_removed_ratio="none", **settings)
+    # An edit may move the watermark so far that most rows are too late, or all.
+    return history.pipeline(table, quality__max_removed_ratio="none", quality__min_windows="none", **settings)
 
 
 def windows_of(tables: dict[str, list[Any]]) -> dict[Any, list[str]]:
