@@ -93,7 +93,8 @@ OF_MEMBERS: Mapping[type[Enum], Mapping[Enum, str]] = {
     },
     Floats: {
         Floats.EXACT: "The real sum, rounded once: the same bits in every order.",
-        Floats.ARRIVAL_ORDER: "One after the other in the order of arrival, each step rounded, as Flink adds.",
+        Floats.ARRIVAL_ORDER: "One after the other in the order of arrival, each step rounded, as Flink adds "
+        "doubles in tumbling and sliding windows.",
     },
     OnFailure: {
         OnFailure.BLOCK: "The run is blocked: nothing is published.",

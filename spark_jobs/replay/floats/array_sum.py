@@ -7,18 +7,21 @@ error, which is a double too. This is Knuth's TwoSum, and Shewchuk (1997) proves
 At the end, the expansion is added from its greatest part down to the first rounding error. A part below that error
 decides a tie.
 
-Sums on the way may be greater than the greatest double. So values are added as multiples of 2^64; what a division by
-2^64 rounds off is added afterwards.
+Sums on the way may be greater than the greatest double. So great values are added apart, as multiples of 2^64; no sum
+of the rest overflows. At the end, the great sum joins the rest. If it may be infinite, the rest joins it as multiples
+of 2^64. Parts of the rest that are too small for that only decide a tie: a tiny value of their sign stands for them.
 """
 
 from __future__ import annotations
 
 _NONE = "cast(array() as array<double>)"
 INFINITY = "double('Infinity')"
-_NAN = "double('NaN')"
+NAN = "double('NaN')"
 _UP, _DOWN = f"{2.0**64!r}D", f"{2.0**-64!r}D"
-# From here on, the sum of a multiple of 2^64 may be infinite.
-_HIGHEST = f"{2.0**960!r}D"
+# An array has less than 2^31 values, so values below the first bound have a sum below 2^931. If great values have a sum
+# below 2^64 times the second bound, the sum of all is finite. From the third bound on, a division by 2^64 is exact.
+_GREAT, _FINITE, _SMALL = f"{2.0**900!r}D", f"{2.0**880!r}D", f"{2.0**-900!r}D"
+_TINY = f"{2.0**-1070!r}D"
 
 # Rounded sum and error of `s.x` and `p`.
 _RISEN = "(s.x + p)"
@@ -45,17 +48,21 @@ def let(value: str, name: str, body: str) -> str:
 def of_array(array: str) -> str:
     """Return the exact sum of an array<double> without nulls, as SQL; 0.0 for an empty array."""
     special = f"aggregate(filter(v, x -> abs(x) >= {INFINITY}), 0.0D, (a, x) -> a + x)"
-    canonical = let(special, "a", f"if(isnan(a), {_NAN}, a)")
+    canonical = let(special, "a", f"if(isnan(a), {NAN}, a)")
     return let(array, "v", f"if(exists(v, x -> abs(x) >= {INFINITY}), {canonical}, {_finite('v')})")
 
 
 def _finite(values: str) -> str:
-    scaled = f"transform({values}, x -> x * {_DOWN})"
-    rest = f"filter(transform({values}, x -> x - (x * {_DOWN}) * {_UP}), x -> x <> 0.0D)"
-    split = f"named_struct('high', {_expansion(scaled, _NONE)}, 'rest', {rest})"
-    is_high = f"abs(get(e.high, size(e.high) - 1)) >= {_HIGHEST}"
-    together = _expansion("e.rest", f"transform(e.high, x -> x * {_UP})")
-    return let(split, "e", f"if({is_high}, {_rounded('e.high')} * {_UP}, {_rounded(together)})")
+    great = f"transform(filter({values}, x -> abs(x) >= {_GREAT}), x -> x * {_DOWN})"
+    rest = f"filter({values}, x -> abs(x) < {_GREAT})"
+    split = f"named_struct('great', {_expansion(great, _NONE)}, 'rest', {_expansion(rest, _NONE)})"
+    may_be_infinite = f"abs(get(e.great, size(e.great) - 1)) >= {_FINITE}"
+    divided = f"transform(filter(e.rest, x -> abs(x) >= {_SMALL}), x -> x * {_DOWN})"
+    # The last of the small parts is the greatest, so the sum of all of them has its sign.
+    signs = f"transform(slice(filter(e.rest, x -> abs(x) < {_SMALL}), -1, 1), x -> if(x < 0.0D, -{_TINY}, {_TINY}))"
+    upwards = _expansion(f"concat({signs}, {divided})", "e.great")
+    downwards = _expansion(f"transform(e.great, x -> x * {_UP})", "e.rest")
+    return let(split, "e", f"if({may_be_infinite}, {_rounded(upwards)} * {_UP}, {_rounded(downwards)})")
 
 
 def _expansion(values: str, beginning: str) -> str:

@@ -2,8 +2,8 @@
 
     name ( [DISTINCT | ALL] arguments ) [WITHIN GROUP (...)] [FILTER (WHERE ...)] [IGNORE NULLS | RESPECT NULLS]
 
-Texts, names in backticks and comments are passed over. A call inside another call of these functions is passed over: an
-aggregate contains no other aggregate. A call with OVER is no aggregate of a pane, and is passed over too.
+The name may stand in backticks. Texts and comments are passed over. A call inside another call of these functions is
+passed over: an aggregate contains no other aggregate. So is a call with OVER, which is no aggregate of a pane.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 _TOKEN = re.compile(
-    r"""(?P<skipped>\s+|--[^\n]*|/\*.*?\*/)
+    r"""(?P<skipped>\s+|--(?:\\\n|[^\r\n])*|/\*.*?\*/)
     |(?P<text>[rR]'[^']*'|[rR]"[^"]*"|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`]|``)*`)
     |(?P<number>\d[\w.]*)
     |(?P<word>[^\W\d]\w*)
@@ -28,7 +28,8 @@ _DEPTH = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 class Call:
     """One call: its name in lower case, its arguments as SQL, and its clauses; None or False without a clause.
 
-    `start` and `stop` are its place in the text, with all clauses.
+    `start` and `stop` are its place in the text, with all clauses. Texts of arguments and clauses end with a token, so
+    no comment goes on behind them.
     """
 
     name: str
@@ -40,12 +41,36 @@ class Call:
     within: str | None = None
     ignores_nulls: bool = False
 
+    def value(self, number: int = 0) -> str:
+        """Return an argument as SQL, null in rows that do not fulfil the condition.
+
+        Spark computes what several aggregates have in common before it looks at FILTER. A branch of CASE is computed
+        in its turn only.
+        """
+        argument = self.arguments[number]
+        return argument if self.condition is None else f"case when ({self.condition}) then ({argument}) end"
+
+    @property
+    def sorted_by(self) -> tuple[str, str] | None:
+        """The value that `WITHIN GROUP (ORDER BY ...)` sorts by, and how; None for no value or several."""
+        tokens = _tokens(self.within or "")
+        words = [token.text.lower() for token in tokens]
+        if words[:2] != ["order", "by"] or len(_separated(tokens)) > 1:
+            return None
+        ends = len(words)
+        if words[-2:] in (["nulls", "first"], ["nulls", "last"]):
+            ends -= 2
+        if words[ends - 1] in ("asc", "desc"):
+            ends -= 1
+        return _text(self.within or "", tokens[2:ends]), " ".join(words[ends:])
+
 
 class _Token(NamedTuple):
     text: str
     start: int
     stop: int
-    is_word: bool
+    #: In lower case; empty for what is no name.
+    name: str
 
 
 def calls(sql: str, names: Collection[str]) -> list[Call]:
@@ -74,15 +99,21 @@ def replaced(sql: str, names: Collection[str], replacement: Callable[[Call], str
 
 def _tokens(sql: str) -> list[_Token]:
     return [
-        _Token(match.group(), *match.span(), match.lastgroup == "word")
+        _Token(match.group(), *match.span(), _name(match))
         for match in _TOKEN.finditer(sql)
         if match.lastgroup != "skipped"
     ]
 
 
+def _name(match: re.Match[str]) -> str:
+    text = match.group()
+    is_name = match.lastgroup == "word" or text.startswith("`")
+    return text.strip("`").lower() if is_name else ""
+
+
 def _begins(tokens: list[_Token], at: int, names: Collection[str]) -> bool:
-    is_call = tokens[at].is_word and at + 1 < len(tokens) and tokens[at + 1].text == "("
-    return is_call and tokens[at].text.lower() in names and not (at and tokens[at - 1].text == ".")
+    is_call = at + 1 < len(tokens) and tokens[at + 1].text == "("
+    return is_call and tokens[at].name in names and not (at and tokens[at - 1].text == ".")
 
 
 def _call(sql: str, tokens: list[_Token], at: int) -> Call | None:
@@ -100,21 +131,21 @@ def _call(sql: str, tokens: list[_Token], at: int) -> Call | None:
         ends = _closing(tokens, opens)
         if ends is None:
             return None
-        clauses[name] = sql[tokens[opens].stop : tokens[ends].start].strip()
+        inside = tokens[opens + 1 : ends]
+        clauses[name] = _text(sql, inside[1:] if inside and inside[0].text.lower() == "where" else inside)
         after = ends + 1
     for word in ("ignore", "respect"):
         if _are(tokens, after, (word, "nulls")):
             ignores, after = word == "ignore", after + 2
     if _are(tokens, after, ("over",)):
         return None
-    condition = clauses.get("condition")
     return Call(
-        tokens[at].text.lower(),
+        tokens[at].name,
         arguments,
         tokens[at].start,
         tokens[after - 1].stop,
         is_distinct,
-        None if condition is None else re.sub(r"(?i)\Awhere\b", "", condition).strip(),
+        clauses.get("condition"),
         clauses.get("within"),
         ignores,
     )
@@ -128,15 +159,25 @@ def _arguments(sql: str, inside: list[_Token]) -> tuple[tuple[str, ...], bool, b
     ignores = len(inside) > 2 and [token.text.lower() for token in inside[-2:]] == ["ignore", "nulls"]
     if ignores:
         inside = inside[:-2]
+    return tuple(_text(sql, part) for part in _separated(inside) if part), is_distinct, ignores
+
+
+def _separated(tokens: list[_Token]) -> list[list[_Token]]:
+    """Return the tokens between the commas outside of brackets."""
     parts: list[list[_Token]] = [[]]
     depth = 0
-    for token in inside:
+    for token in tokens:
         depth += _DEPTH.get(token.text, 0)
         if token.text == "," and depth == 0:
             parts.append([])
         else:
             parts[-1].append(token)
-    return tuple(sql[part[0].start : part[-1].stop] for part in parts if part), is_distinct, ignores
+    return parts
+
+
+def _text(sql: str, tokens: list[_Token]) -> str:
+    """Return the text from the first of the tokens to the last."""
+    return sql[tokens[0].start : tokens[-1].stop] if tokens else ""
 
 
 def _closing(tokens: list[_Token], at: int) -> int | None:

@@ -33,7 +33,6 @@ from spark_jobs.replay.floats.numbers import (
     Number,
     as_double,
     averaged,
-    filtered,
     is_floating,
     is_number,
     summed,
@@ -59,28 +58,30 @@ def measured(rows: DataFrame, pipeline: Pipeline) -> list[Measured]:
     """
     if pipeline.windows.adds_as_arrived:
         return []
-    adding = [call for aggregate in pipeline.windows.aggregates for call in calls(aggregate.expression, _ADDING)]
-    arguments = dict.fromkeys(call.arguments[0] for call in adding if len(call.arguments) == 1 and not call.is_distinct)
-    kinds = _kinds(rows, arguments, pipeline)
-    of_rows = [argument for argument in arguments if not _uses_pane_columns(rows, argument, pipeline)]
+    called = [call for aggregate in pipeline.windows.aggregates for call in calls(aggregate.expression, _ADDING)]
+    adding = {call.value(): call.arguments[0] for call in called if len(call.arguments) == 1 and not call.is_distinct}
+    kinds = _kinds(rows, dict.fromkeys(adding.values()), pipeline)
+    of_values = {value: kinds[argument] for value, argument in adding.items() if argument in kinds}
+    floating = [value for value, kind in of_values.items() if is_floating(kind)]
+    of_rows = (value for value in floating if not _uses_pane_columns(rows, value, pipeline))
     return [
-        Measured(number, as_double(argument, kinds[argument]), isinstance(kinds[argument], T.FloatType))
-        for number, argument in enumerate(a for a in of_rows if a in kinds and is_floating(kinds[a]))
+        Measured(number, as_double(value, of_values[value]), isinstance(of_values[value], T.FloatType))
+        for number, value in enumerate(of_rows)
     ]
 
 
 def compiled(rows: DataFrame, pipeline: Pipeline, grids: Mapping[str, Grids]) -> Pipeline:
     """Return the pipeline with compiled aggregates; `rows` are prepared, `grids` is `measured.grids`."""
     own = pipeline.windows.aggregates
-    first = {call.arguments[0]: None for a in own for call in calls(a.expression, NAMES) if call.arguments}
-    if not first:
+    texts = dict.fromkeys(text for a in own for call in calls(a.expression, NAMES) for text in _typed(call))
+    if not texts:
         return pipeline
-    compiling = _Compiling(_kinds(rows, first, pipeline), grids, in_order=pipeline.windows.adds_as_arrived)
+    compiling = _Compiling(_kinds(rows, texts, pipeline), grids, in_order=pipeline.windows.adds_as_arrived)
     return replace(pipeline, windows=replace(pipeline.windows, aggregates=tuple(map(compiling.aggregate, own))))
 
 
 class _Compiling:
-    """Compiles aggregates, by the types of the first arguments of their calls, and the grids of exact sums."""
+    """Compiles aggregates, by the types of the texts in their calls (`_typed`), and the grids of exact sums."""
 
     def __init__(self, kinds: Mapping[str, T.DataType], grids: Mapping[str, Grids], *, in_order: bool) -> None:
         self._kinds, self._grids, self._in_order = kinds, grids, in_order
@@ -91,24 +92,24 @@ class _Compiling:
         alone = [call for call in calls(text, SUMS | AVERAGES) if (call.start, call.stop) == (0, len(text))]
         for call in alone:
             total = self._added(call)
-            if total is not None and call.condition is None and total.can_be_merged:
+            if total is not None and total.can_be_merged:
                 return CompiledAggregate.of_parts(aggregate.name, total.parts, total.total)
         return CompiledAggregate(aggregate.name, replaced(aggregate.expression, NAMES, self._call))
 
     def _call(self, call: Call) -> str | None:
         """Return a call as SQL with one value in every order; None if it has one."""
+        if call.name in stable.NAMES:
+            return stable.stable(call, self._kinds)
         if not call.arguments or call.arguments[0] not in self._kinds:
             return None
-        if call.name in stable.NAMES:
-            return stable.stable(call, self._kinds[call.arguments[0]])
         if call.name in moments.OF_TWO:
-            return self._of_two(call) if len(call.arguments) == 2 and not call.is_distinct else None
+            return self._of_two(call) if len(call.arguments) == 2 else None
         if len(call.arguments) != 1 or not is_number(self._kinds[call.arguments[0]]):
             return None
         if call.name in moments.OF_ONE:
             return self._of_one(call)
         total = self._added(call)
-        return None if total is None else _text(total, call)
+        return None if total is None else _text(total)
 
     def _added(self, call: Call) -> ExactSum | None:
         """Return a sum or an average; None if Spark's own has the same bits."""
@@ -119,36 +120,41 @@ class _Compiling:
         return summed(call, number, listed) if call.name in SUMS else averaged(call, number, listed)
 
     def _number(self, call: Call) -> Number:
-        argument = call.arguments[0]
-        kind = self._kinds[argument]
-        grids = None if self._in_order else self._grids.get(as_double(argument, kind), Grids())
-        return Number(f"({argument})", kind, grids)
+        kind = self._kinds[call.arguments[0]]
+        grids = None if self._in_order else self._grids.get(as_double(call.value(), kind), Grids())
+        return Number(f"({call.value()})", kind, grids)
 
     def _of_one(self, call: Call) -> str:
         number = self._number(call)
         distinct = "distinct " if call.is_distinct else ""
-        values = f"sort_array(collect_list({distinct}{number.double}){filtered(call)})"
+        values = f"sort_array(collect_list({distinct}{number.double}))"
         if self._in_order:
             values = stable.listed(number.double, call)
-        mean = averaged(call, number, values)
+        mean = None if call.is_distinct else averaged(call, number, values)
         if mean is not None:
-            return moments.of_one(call.name, values, _text(mean, call))
+            return moments.of_one(call.name, values, _text(mean))
         exact = let(values, "v", f"if(size(v) = 0, null, {of_array('v')} / cast(size(v) as double))")
         return moments.of_one(call.name, values, exact)
 
     def _of_two(self, call: Call) -> str:
-        y, x = (f"cast(({argument}) as double)" for argument in call.arguments)
-        pair = f"named_struct('x', {x}, 'y', {y})"
-        is_pair = f"({x}) is not null and ({y}) is not null"
+        # Without -0.0, which DISTINCT takes for 0.0.
+        y, x = (f"(cast(({call.value(i)}) as double) + 0.0D)" for i in (0, 1))
+        pair = f"if({x} is not null and {y} is not null, named_struct('x', {x}, 'y', {y}), null)"
         if self._in_order:
-            pair = f"if({is_pair}, {pair}, null)"
             return moments.of_two(call.name, stable.listed(pair, call))
-        return moments.of_two(call.name, f"sort_array(collect_list({pair}){filtered(call, is_pair)})")
+        distinct = "distinct " if call.is_distinct else ""
+        return moments.of_two(call.name, f"sort_array(collect_list({distinct}{pair}))")
 
 
-def _text(total: ExactSum, call: Call) -> str:
-    """Return a sum as SQL, with the call's condition at each of its aggregates."""
-    return f"({over_parts(total.parts, total.total, filtered(call))})"
+def _typed(call: Call) -> list[str]:
+    """Return the texts in a call whose types decide how it is compiled."""
+    ordering = [call.sorted_by[0]] if call.sorted_by else []
+    return [*call.arguments[:2], *ordering]
+
+
+def _text(total: ExactSum) -> str:
+    """Return a sum as SQL."""
+    return f"({over_parts(total.parts, total.total)})"
 
 
 def _uses_pane_columns(rows: DataFrame, argument: str, pipeline: Pipeline) -> bool:

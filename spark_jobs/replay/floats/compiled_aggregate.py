@@ -31,9 +31,9 @@ class CompiledAggregate(Aggregate):
         return cls(name, over_parts(parts, result), parts, result)
 
 
-def over_parts(parts: tuple[tuple[str, str], ...], result: str, clause: str = "") -> str:
-    """Return a template over aggregates as SQL; each aggregate with a function has the `clause` behind it."""
-    texts = [f"{function}({argument}){clause}" if function else argument for function, argument in parts]
+def over_parts(parts: tuple[tuple[str, str], ...], result: str) -> str:
+    """Return a template over aggregates as SQL."""
+    texts = [f"{function}({argument})" if function else argument for function, argument in parts]
     if result.count("{") <= _OFTEN:
         return result.format(*texts)
     fields = ", ".join(f"'p{i}', {text}" for i, text in enumerate(texts))

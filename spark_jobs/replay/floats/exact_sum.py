@@ -9,9 +9,11 @@ is exact as long as it is at most 2^(53 + g). Then no addition rounds, and the o
              rounded once, since both are doubles.
     TRIPLE   the rest is split again, at a second grid 2^g with g = h - 54 + log2(n). All three sums are exact if
              n * 2^(g - 1) <= 2^(53 + l). Three doubles are rounded once as below.
-    BINNED   as TRIPLE, but what is left below 2^g, and infinite values and NaN, are collected in an array, which is
-             empty for most groups (`array_sum`).
+    BINNED   as TRIPLE, but what is left below 2^g is collected in an array, which is empty for most groups
+             (`array_sum`).
     LISTED   all values are collected in an array
+
+Infinite values and NaN are split apart as 0.0, and have a separate sum. It is 0.0 without them, and else the result.
 
 The split is `(x + m) - m` with m = 1.5 * 2^(52 + h). The first sum lies between 2^(52 + h) and 2^(53 + h), so it rounds
 to a multiple of 2^h. An addition of 0.0 turns -0.0 into 0.0.
@@ -34,11 +36,13 @@ import math
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from spark_jobs.replay.floats.array_sum import INFINITY, of_array
+from spark_jobs.replay.floats.array_sum import INFINITY, NAN, of_array
 
 # Exponents of the grids for which the constant of a split is a normal double.
 _LOWEST_GRID, _HIGHEST_GRID = -1_070, 960
 _MANTISSA = 53
+#: A sum of n doubles that are not negative is off by less than n * 2^-53 of it. This factor covers 2^43 rows.
+MARGIN = 1 + 2.0**-10
 
 
 class Layout(Enum):
@@ -53,36 +57,39 @@ class Layout(Enum):
 
 @dataclass(frozen=True)
 class Grids:
-    """The layout of one sum, and the exponents of its grids; PLAIN and LISTED have none, SPLIT has no `lower` one."""
+    """The layout of one sum, and the exponents of its grids; PLAIN and LISTED have none, SPLIT has no `lower` one.
+
+    `are_finite`: no value is infinite or NaN. LISTED needs not know.
+    """
 
     layout: Layout = Layout.LISTED
     upper: int = 0
     lower: int = 0
+    are_finite: bool = True
 
     @classmethod
     def of(cls, magnitude: float, lowest_bit: int, rows: int, *, are_finite: bool) -> Grids:
         """Return the layout for values whose magnitudes have this sum, of which at most `rows` are in one group.
 
-        `magnitude` leaves out values that are not finite; `are_finite` means that there are none. All values are
-        multiples of 2^`lowest_bit`.
+        `magnitude` leaves out values that are not finite; `are_finite` means that there are none. All finite values
+        are multiples of 2^`lowest_bit`.
         """
         if not math.isfinite(magnitude):
             return cls()
-        # A sum of doubles is off by less than a millionth.
-        exponent = math.frexp(magnitude * (1 + 1e-6))[1]
-        if are_finite and (magnitude == 0 or exponent <= _MANTISSA + lowest_bit):
-            return cls(Layout.PLAIN)
+        exponent = math.frexp(magnitude * MARGIN)[1]
+        if magnitude == 0 or exponent <= _MANTISSA + lowest_bit:
+            return cls(Layout.PLAIN, are_finite=are_finite)
         bits = max(2, rows.bit_length())
         upper = exponent - 51
         if not (_LOWEST_GRID < upper < _HIGHEST_GRID):
             return cls()
-        if are_finite and upper - 1 + bits <= _MANTISSA + lowest_bit:
-            return cls(Layout.SPLIT, upper)
+        if upper - 1 + bits <= _MANTISSA + lowest_bit:
+            return cls(Layout.SPLIT, upper, are_finite=are_finite)
         lower = upper - 1 + bits - _MANTISSA
         if lower <= _LOWEST_GRID:
             return cls()
-        is_exact = are_finite and lower - 1 + bits <= _MANTISSA + lowest_bit
-        return cls(Layout.TRIPLE if is_exact else Layout.BINNED, upper, lower)
+        is_exact = lower - 1 + bits <= _MANTISSA + lowest_bit
+        return cls(Layout.TRIPLE if is_exact else Layout.BINNED, upper, lower, are_finite)
 
 
 @dataclass(frozen=True)
@@ -104,32 +111,32 @@ class ExactSum:
 
 def exact_sum(value: str, grids: Grids) -> ExactSum:
     """Return the exact sum of a DOUBLE value, given as SQL in brackets."""
+    if grids.are_finite or grids.layout is Layout.LISTED:
+        return _of_finite(value, grids)
+    finite = _of_finite(f"(if(abs({value}) >= {INFINITY}, 0.0D, {value}))", grids)
+    apart = f"{{{len(finite.parts)}}}"
+    total = f"if({apart} = 0.0D, {finite.total}, if(isnan({apart}), {NAN}, {apart}))"
+    return ExactSum((*finite.parts, ("sum", f"if(abs({value}) >= {INFINITY}, {value}, 0.0D)")), total)
+
+
+def _of_finite(value: str, grids: Grids) -> ExactSum:
     match grids.layout:
         case Layout.PLAIN:
             return ExactSum((("sum", f"{value} + 0.0D"),), "{0}")
         case Layout.SPLIT:
             high = _rounded(value, grids.upper)
             return ExactSum((("sum", high), ("sum", f"{value} - {high}")), "({0} + {1})")
-        case Layout.TRIPLE:
+        case Layout.TRIPLE | Layout.BINNED:
             high = _rounded(value, grids.upper)
             rest = f"({value} - {high})"
             low = _rounded(rest, grids.lower)
-            return ExactSum((("sum", high), ("sum", low), ("sum", f"{rest} - {low}")), TOTAL_OF_THREE)
-        case Layout.BINNED:
-            return _binned(value, grids)
+            if grids.layout is Layout.TRIPLE:
+                return ExactSum((("sum", high), ("sum", low), ("sum", f"{rest} - {low}")), TOTAL_OF_THREE)
+            everything = of_array("concat({2}, array({0}, {1}))")
+            total = f"if(size({{2}}) = 0, {{0}} + {{1}}, {everything})"
+            return ExactSum((("sum", high), ("sum", low), ("collect_list", f"nullif({rest} - {low}, 0.0D)")), total)
         case Layout.LISTED:
             return ExactSum((("collect_list", value),), f"if(size({{0}}) = 0, null, {of_array('{0}')})")
-
-
-def _binned(value: str, grids: Grids) -> ExactSum:
-    finite = f"if(abs({value}) >= {INFINITY}, 0.0D, {value})"
-    high = _rounded(finite, grids.upper)
-    rest = f"({finite} - {high})"
-    low = _rounded(rest, grids.lower)
-    left = f"if(abs({value}) >= {INFINITY}, {value}, nullif({rest} - {low}, 0.0D))"
-    everything = "concat({2}, array({0}, {1}))"
-    total = f"if(size({{2}}) = 0, {{0}} + {{1}}, {of_array(everything)})"
-    return ExactSum((("sum", high), ("sum", low), ("collect_list", left)), total)
 
 
 def _two_sum(a: str, b: str) -> tuple[str, str]:

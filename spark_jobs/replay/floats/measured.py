@@ -3,14 +3,17 @@
 For a value x, over the valid and kept rows of a census group:
 
     magnitude   sum of |x|, without values that are not finite
-    fraction    sum of the distances of x from the nearest multiple of 2^-10; 0 if all values are such multiples
-    inverse     sum of 1 / |x|: at least 1 / |x| of the least value that is not 0
+    fraction    sum of the distances of x from the nearest multiple of 2^-10; 0 if all values are such multiples, NaN
+                if a value is not finite
+    inverse     sum of 1 / |x|: at least 1 / |x| of the least value that is not 0; infinite values add 0, NaN nothing
+
+A call with FILTER has a value only in rows that fulfil the condition.
 
 The nearest multiple is `(x + m) - m` as in `exact_sum`. A value has at most 53 bits, so its lowest bit is at most 52
 below its highest. Hence 2^-52 times the least magnitude is a bound for all lowest bits. A `float` has 24 bits.
 
 Sums are measured because Comet computes them natively, unlike the least and greatest of doubles. A measure may be off
-in its last digits; the layouts leave room for that.
+by rounding; the layouts leave a margin for that (`exact_sum.MARGIN`).
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.floats.array_sum import INFINITY
-from spark_jobs.replay.floats.exact_sum import Grids
+from spark_jobs.replay.floats.exact_sum import MARGIN, Grids
 from spark_jobs.replay.rows.prepare import fills_windows
 
 _FRACTION_BIT = -10
@@ -60,7 +63,7 @@ class Measured:
         texts = (
             f"if(abs({value}) >= {INFINITY}, null, abs({value}))",
             f"abs({value} - (({value} + {constant}) - {constant}))",
-            f"1.0D / nullif(abs({value}), 0.0D)",
+            f"if(isnan({value}), null, 1.0D / nullif(abs({value}), 0.0D))",
         )
         return {
             name: F.sum(F.when(fills_windows(), F.expr(text))) for name, text in zip(self.names, texts, strict=True)
@@ -80,9 +83,12 @@ class Measured:
 
     def _lowest_bit(self, inverse: float) -> int:
         """Return an exponent that no value has a bit below."""
+        if inverse == 0:
+            # No value is finite, except 0.
+            return 0
         if not 0 < inverse < math.inf:
             return _LEAST_BIT
-        highest_of_least = math.frexp(1 / (inverse * (1 + 1e-6)))[1] - 1
+        highest_of_least = math.frexp(1 / (inverse * MARGIN))[1] - 1
         return max(_LEAST_BIT, highest_of_least + 1 - (_BITS_OF_FLOAT if self.is_narrow else _MOST_BITS))
 
 

@@ -4,7 +4,9 @@
     BIGINT and smaller        the sum stays as it is; the average is the sum, rounded once to a double, / count
     all other types           stay as they are: sums of decimals and intervals do not round
 
-A BIGINT is summed for its average in two parts, the upper and the lower 32 bits, which no number of rows overflows.
+A BIGINT is summed for its average in two parts, the upper and the lower 32 bits. Neither sum overflows for up to 2^31
+rows of a pane. Of different values, the sum is one of decimals. `try_sum` of a BIGINT is put together from the same
+parts: null only if the real sum is no BIGINT. Spark's own sum may overflow on the way, in one order and not in another.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ AVERAGES = frozenset(("avg", "mean", "try_avg"))
 
 _LOWER = 4_294_967_295
 _QUOTIENT = "(case when {count} > 0 then {total} / cast({count} as double) end)"
+_WHOLE_TOTAL = "try_cast(cast({0} as decimal(38, 0)) * 4294967296 + {1} as bigint)"
 # The sum of upper and lower parts, rounded once: what the upper part loses as a double is added to the lower part.
 _UPPER = "({0} + shiftright({1}, 32))"
 _LOST = f"({_UPPER} - cast(cast({_UPPER} as double) as bigint))"
@@ -68,29 +71,42 @@ def as_double(text: str, kind: T.DataType) -> str:
 def summed(call: Call, number: Number, listed: str) -> ExactSum | None:
     """Return the sum of a call; None if Spark's own has the same bits. `listed` are the values in arrival order."""
     if not number.is_floating:
-        return None
+        return _tried(call, number) if call.name == "try_sum" and isinstance(number.kind, T.LongType) else None
     if call.is_distinct:
-        return _of_list(of_array("v"), f"collect_set({number.double} + 0.0D){filtered(call)}")
+        return _of_list(of_array("v"), f"collect_set({number.double} + 0.0D)")
     if number.grids is None:
         return _of_list(in_order("v"), listed)
     return exact_sum(number.double, number.grids)
 
 
+def _tried(call: Call, number: Number) -> ExactSum:
+    if call.is_distinct:
+        return ExactSum((("", f"sum({_different(number)})"),), "try_cast({0} as bigint)")
+    return ExactSum(_halves(number), _WHOLE_TOTAL)
+
+
 def averaged(call: Call, number: Number, listed: str) -> ExactSum | None:
     """Return the average of a call; None if Spark's own has the same bits. `listed` as for `summed`."""
     if number.is_floating:
-        if call.is_distinct:
-            count = "cast(size(v) as double)"
-            return _of_list(f"{of_array('v')} / {count}", f"collect_set({number.double} + 0.0D){filtered(call)}")
-        if number.grids is None:
-            return _of_list(f"{in_order('v')} / cast(size(v) as double)", listed)
-        total = exact_sum(number.double, number.grids)
-        return _divided(total.parts, total.total, number)
-    if call.is_distinct or not isinstance(number.kind, T.IntegralType):
-        return None
+        return _average_of_doubles(call, number, listed)
+    return _average_of_longs(call, number) if isinstance(number.kind, T.IntegralType) else None
+
+
+def _average_of_doubles(call: Call, number: Number, listed: str) -> ExactSum:
+    if call.is_distinct:
+        return _of_list(f"{of_array('v')} / cast(size(v) as double)", f"collect_set({number.double} + 0.0D)")
+    if number.grids is None:
+        return _of_list(f"{in_order('v')} / cast(size(v) as double)", listed)
+    total = exact_sum(number.double, number.grids)
+    return _divided(total.parts, total.total, number)
+
+
+def _average_of_longs(call: Call, number: Number) -> ExactSum:
+    if call.is_distinct:
+        quotient = _QUOTIENT.format(count="{1}", total="cast({0} as double)")
+        return ExactSum((("", f"sum({_different(number)})"), ("", f"count({_different(number)})")), quotient)
     if isinstance(number.kind, T.LongType):
-        parts = (("sum", f"shiftright({number.text}, 32)"), ("sum", f"({number.text} & {_LOWER}L)"))
-        return _divided(parts, _LONG_TOTAL, number)
+        return _divided(_halves(number), _LONG_TOTAL, number)
     return _divided((("sum", f"cast({number.text} as bigint)"),), "cast({0} as double)", number)
 
 
@@ -99,15 +115,21 @@ def in_order(array: str) -> str:
     return f"aggregate({array}, cast(null as double), (a, x) -> if(a is null, x, a + x))"
 
 
-def filtered(call: Call, more: str | None = None) -> str:
-    """Return the clause FILTER for a call's condition and one more; empty without both."""
-    conditions = [f"({condition})" for condition in (call.condition, more) if condition is not None]
-    return f" filter (where {' and '.join(conditions)})" if conditions else ""
+def _halves(number: Number) -> tuple[tuple[str, str], ...]:
+    """Return the sums of the upper and of the lower 32 bits of a BIGINT."""
+    return ("sum", f"shiftright({number.text}, 32)"), ("sum", f"({number.text} & {_LOWER}L)")
+
+
+def _different(number: Number) -> str:
+    """Return the different values of a whole number as decimals, whose sum does not overflow."""
+    return f"distinct cast({number.text} as decimal(19, 0))"
 
 
 def _divided(parts: tuple[tuple[str, str], ...], total: str, number: Number) -> ExactSum:
     count = f"{{{len(parts)}}}"
-    return ExactSum((*parts, ("count", number.text)), _QUOTIENT.format(count=count, total=f"({total})"))
+    # Without ANSI, a text that is no number is no value.
+    counted = number.double if isinstance(number.kind, T.StringType) else number.text
+    return ExactSum((*parts, ("count", counted)), _QUOTIENT.format(count=count, total=f"({total})"))
 
 
 def _of_list(body: str, values: str) -> ExactSum:

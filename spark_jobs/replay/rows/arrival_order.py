@@ -2,8 +2,10 @@
 
 Law: position = (clock, source partition, tie columns, the whole row). Commit order adds the commit's version and the
 event time after the clock. Offset order adds the partition and the offset, and a union of sources the source's number.
-Rows with equal positions are identical, so their order has no effect. Each identical row that emits a watermark is a
-separate epoch. The tick that ends a row's epoch is
+Of rows that differ only in values that Spark takes for equal, -0.0 comes before 0.0, and texts with a collation come by
+their bytes. Rows with equal positions are identical, so their order has no effect.
+
+Each identical row that emits a watermark is a separate epoch. The tick that ends a row's epoch is
 
     every D, phase P   floor((clock_ms - P) / D)
     every_n n          floor(rank / n)
@@ -13,6 +15,7 @@ and follows all its rows and precedes every row of the next epoch (semantics B3)
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
@@ -41,8 +44,8 @@ _SIZE, _START = c.PREFIX + "size", c.PREFIX + "start"
 def position(prepared: DataFrame, pipeline: Pipeline) -> Column:
     """Return the row's position in the arrival order: a struct that compares field by field, nulls first.
 
-    The last fields are the source's columns by name: they break ties of the declared columns. Maps have no order in
-    Spark and are compared entry by entry. Rows that already have a position keep it.
+    The last fields are the source's columns by name, which break ties of the declared columns, and what distinguishes
+    equal values. Maps have no order in Spark and are compared entry by entry. Rows that have a position keep it.
     """
     if c.POSITION in prepared.columns:
         return F.col(c.POSITION)
@@ -61,7 +64,35 @@ def ties(prepared: DataFrame, pipeline: Pipeline) -> list[Column]:
     declared = [] if pipeline.sources else [*pipeline.source.source_partition.columns, *pipeline.source.tie_break]
     rest = sorted(f.name for f in prepared.schema if not f.name.startswith(c.PREFIX) and f.name not in declared)
     kinds = {f.name: f.dataType for f in prepared.schema}
-    return [_comparable(name, kinds[name]).alias(f"tie_{i}") for i, name in enumerate([*declared, *rest])]
+    names = [*declared, *rest]
+    fields = [*(_comparable(name, kinds[name]) for name in names), *distinguishing(names, kinds)]
+    return [field.alias(f"tie_{i}") for i, field in enumerate(fields)]
+
+
+def distinguishing(names: Sequence[str], kinds: Mapping[str, T.DataType]) -> list[Column]:
+    """Return columns that order values which Spark takes for equal; none for types without such values."""
+    return [_text(F.col(quoted(name)), kinds[name]) for name in names if _has_lookalikes(kinds[name])]
+
+
+def _text(value: Column, kind: T.DataType) -> Column:
+    """Return the text of a value, in which -0.0 comes before 0.0; of a number only if it is zero."""
+    text = value.cast("string")
+    return F.when(value == F.lit(0.0), text) if isinstance(kind, (T.FloatType, T.DoubleType)) else text
+
+
+def _has_lookalikes(kind: T.DataType) -> bool:
+    """Return whether values of the type may be equal and not identical, as 0.0 and -0.0, or A and a in a collation."""
+    match kind:
+        case T.MapType():
+            return _has_lookalikes(kind.keyType) or _has_lookalikes(kind.valueType)
+        case T.ArrayType():
+            return _has_lookalikes(kind.elementType)
+        case T.StructType():
+            return any(_has_lookalikes(field.dataType) for field in kind)
+        case T.StringType():
+            return not kind.isUTF8BinaryCollation()
+        case _:
+            return isinstance(kind, (T.FloatType, T.DoubleType))
 
 
 def _of_sources(prepared: DataFrame, pipeline: Pipeline) -> list[Column]:

@@ -90,10 +90,15 @@ def _numbers(values: list[Any]) -> list[Any]:
 
 def _extreme(choose: Callable[..., Any]) -> Fold:
     def fold(values: list[Any], _: Floats) -> Any:
-        value = choose(values, key=comparable, default=None)
-        return value + 0.0 if isinstance(value, float) else value
+        return _without_minus_zero(choose(values, key=comparable, default=None))
 
     return fold
+
+
+def _without_minus_zero(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_without_minus_zero(item) for item in value]
+    return value + 0.0 if isinstance(value, float) else value
 
 
 def _moment(formula: Callable[..., float | None], *, is_sample: bool) -> Fold:

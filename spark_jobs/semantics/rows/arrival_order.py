@@ -6,6 +6,7 @@
     offset        (clock of the round, partition, offset, and then as above); see `watermark.rounds`
 
 Positions are compared field by field, a missing value first. Times are in microseconds, and the first one is the clock.
+Of rows that differ in nothing but the sign of a zero, -0.0 comes before 0.0: the last field has the signs.
 Rows with equal positions are identical, so their order changes no result. Semantics B2.
 """
 
@@ -26,7 +27,8 @@ COMMIT_VERSION, COMMIT_TIMESTAMP = "_commit_version", "_commit_timestamp"
 def position(row: Mapping[str, Any], first: Sequence[int], declared: Sequence[str]) -> Comparable:
     """Return a row's position; `first` are the times it begins with, `declared` the partition and tie-break columns."""
     rest = sorted(name for name in row if name not in declared)
-    return (*first, *(comparable(column(row, name)) for name in (*declared, *rest)))
+    values = [column(row, name) for name in (*declared, *rest)]
+    return (*first, *map(comparable, values), tuple(map(_signs, values)))
 
 
 def comparable(value: Any) -> Comparable:
@@ -45,3 +47,12 @@ def comparable(value: Any) -> Comparable:
     if isinstance(value, Mapping):
         return (1, tuple((comparable(name), comparable(item)) for name, item in value.items()))
     return (1, value)
+
+
+def _signs(value: Any) -> Comparable | float:
+    """Return -1 for -0.0, 1 for 0.0, and 0 for any other number or text; item by item."""
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_signs, value))
+    if isinstance(value, Mapping):
+        return tuple((_signs(name), _signs(item)) for name, item in value.items())
+    return math.copysign(1, value) if isinstance(value, float) and value == 0 else 0

@@ -32,7 +32,14 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 GROUPS, SIZES = 12, (1, 2, 3, 50)
 #: By a family of doubles: their lowest bit, and the layout that follows.
-NATIVE = {"quarters": (-10, Layout.PLAIN), "prices": (-59, Layout.SPLIT), "small": (-79, Layout.TRIPLE)}
+NATIVE = {
+    "quarters": (-10, Layout.PLAIN),
+    "prices": (-59, Layout.SPLIT),
+    "small": (-79, Layout.TRIPLE),
+    "specials": (-59, Layout.SPLIT),
+}
+#: Sums of these lie around the greatest double, and a least double decides a tie.
+GREATEST = (1.7976931348623157e308, 2.0**970, 2.0**900, 2.0**880, 1.0, 2.0**-900, 2.0**-1022 * 1.25, 5e-324)
 SCHEMA = f"id long, g int, x double, f float, i int, l long, t string, {c.ORDER} struct<clock_us: long, tie_0: long>"
 #: By a name: what the reference computes too.
 OF_REFERENCE = {
@@ -61,6 +68,31 @@ OTHERS = (
     ("listagg(t, ',')", "string_agg(t)", "min_by(t, i)", "listagg(t, ',') within group (order by i)"),
     ("collect_set(x)", "collect_list(distinct t)", "count(distinct x)", "variance(distinct i)", "mode(i)", "mode(x)"),
     ("percentile_approx(x, 0.4)", "percentile_approx(x, array(0.1, 0.9), 10)", "median(x)", "percentile(x, 0.3)"),
+    ("avg(distinct l)", "avg(distinct i)", "try_sum(l)", "`sum`(x)", "corr(distinct x, i)", "regr_avgx(distinct i, x)"),
+    ("listagg(id % 5, ',')", "string_agg(x, null)", "listagg(distinct x)", "mode(x, false)", "mode(i, false)"),
+    (
+        "listagg(cast(t as binary), X'2c')",
+        "listagg(distinct cast(t as binary))",
+        "first(distinct t)",
+        "std(distinct l)",
+    ),
+    (
+        "max(struct(i, x))",
+        "min(array(x))",
+        "max(struct(collate(if(i > 0, 'a', 'A'), 'utf8_lcase')))",
+        "max(array(struct(x as `a'b`)))",
+    ),
+    ("percentile_disc(0.5) within group (order by x desc)", "mode() within group (order by x)", "median(t)"),
+    ("percentile_cont(0.5) within group (order by t) filter (where i > 0)", "percentile(t, 0.3)", "max(t)"),
+    ("percentile_approx(t, 0.5)", "percentile_approx(x, (array(0.5)))", "percentile_approx(distinct i, array(0.1))"),
+    *(
+        tuple(f"{sql} filter (where i <> 0 -- no divisor\n)" for sql in calls_with_condition)
+        for calls_with_condition in (
+            ("sum(x / i)", "avg(x / i)", "stddev(x / i)", "avg(l div i)", "try_sum(l div i)", "max(x / i)"),
+            ("first(x / i)", "last(x / i, true)", "max_by(t, x / i)", "collect_list(x / i)", "mode(x / i)"),
+            ("sum(distinct x / i)", "covar_pop(x / i, l)", "percentile_approx(x / i, 0.5)", "listagg(x / i, ',')"),
+        )
+    ),
     ("try_sum(x)", "try_avg(x)", "sum(cast(t as double))", "avg(cast(i as decimal(20, 4)))", "sum(t)"),
 )
 
@@ -121,10 +153,16 @@ def computed(rows: DataFrame, texts: dict[str, str], pieces: int, *, grids: Grid
     return {row.g: {name: bits(row[name]) for name in texts} for row in groups}
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+def greatest(draw: random.Random) -> float:
+    """Return a double whose sums are hard to round near the greatest double."""
+    return draw.choice(GREATEST) * draw.choice((1, -1))
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, "greatest"])
 def test_an_array_has_the_exact_sum(spark: SparkSession, family: str) -> None:
-    draw = random.Random(family)
-    arrays = [[FAMILIES[family](draw) for _ in range(n)] for n in (0, 1, 2, 3, 10, 100) for _ in range(8)]
+    draw, drawing = random.Random(family), {**FAMILIES, "greatest": greatest}[family]
+    arrays = [[drawing(draw) for _ in range(n)] for n in (0, 1, 2, 3, 4, 5, 10, 100) for _ in range(8)]
+    arrays += [[GREATEST[0], GREATEST[1], sign * 5e-324] for sign in (1, -1)]
     rows = spark.createDataFrame([(i, values) for i, values in enumerate(arrays)], "i int, v array<double>")
     sums = {row.i: bits(row.total) for row in rows.select("i", F.expr(of_array("v")).alias("total")).collect()}
     assert sums == {i: bits(exact_sum(values)) for i, values in enumerate(arrays)}
@@ -153,7 +191,7 @@ def test_native_layouts_have_the_bits_of_the_rule(spark: SparkSession, family: s
     frame = frame_of(spark, rows, tmp_path)
     texts = {name: OF_REFERENCE[name] for name in ("total", "mean", "spread")}
     lowest_bit, layout = NATIVE[family]
-    grids = Grids.of(magnitude_of(rows), lowest_bit, len(rows), are_finite=True)
+    grids = Grids.of(magnitude_of(rows), lowest_bit, len(rows), are_finite=family != "specials")
     assert grids.layout is layout
     expected = expected_of(rows, texts)
     assert [computed(frame, texts, pieces, grids=grids) for pieces in (1, 8)] == [expected] * 2
@@ -182,6 +220,42 @@ def test_a_compiled_aggregate_has_the_type_of_sparks_own(spark: SparkSession, sq
     assert other.schema[0].dataType == own.schema[0].dataType
 
 
+#: Calls over `ROWS`, and their values.
+VALUES = {
+    "avg(distinct l)": float(12 * 1700000000000001 + 977 * 66) / 12,
+    "try_sum(big)": 2**63 - 1,
+    "try_sum(greater)": None,
+    "try_sum(distinct big)": 2**63 - 1,
+    "percentile_approx(t, 0.9)": 10.0,
+    "median(t)": 5.5,
+    "percentile_approx(i, (array(0.5)))": [5],
+    "listagg(i, '-') filter (where i < 4)": "0-1-2-3",
+    "listagg(cast(t as binary), X'2d') filter (where i < 4)": bytearray(b"0-1-2-3"),
+    "listagg(i) filter (where i > 99)": None,
+    "mode(i % 5, false)": 0,
+    "corr(distinct i, -i)": -1.0,
+    "sum(1 / i) filter (where i between 1 and 2 -- few\n)": 1.5,
+    "`sum`(distinct i / 2)": 33.0,
+    "percentile_disc(0.5) within group (order by i desc) filter (where i > 8)": 10.0,
+}
+ROWS = (
+    "cast(id as int) as i",
+    "cast(id as string) as t",
+    "1700000000000001 + 977 * id as l",
+    "array(9223372036854775807, 1, -1)[cast(id as int) % 3] * if(id < 3, 1, 0) as big",
+    "if(id < 2, 4611686018427387904, 0) as greater",
+    f"named_struct('clock_us', id) as {c.ORDER}",
+)
+
+
+def test_calls_have_the_values_of_their_rule(spark: SparkSession) -> None:
+    rows = spark.range(12).selectExpr(*ROWS)
+    texts = {f"a{n}": text for n, text in enumerate(VALUES)}
+    ready = compiled(rows, history.pipeline("t", windows__aggregates=json.dumps(texts)), {})
+    (row,) = rows.agg(*(F.expr(a.expression).alias(a.name) for a in ready.windows.aggregates)).collect()
+    assert {text: row[name] for name, text in texts.items()} == VALUES
+
+
 def test_all_names_are_in_lower_case() -> None:
     assert {name.lower() for name in NAMES} == set(NAMES)
 
@@ -208,11 +282,14 @@ def test_each_value_is_measured_once(spark: SparkSession) -> None:
         "ints": "sum(i)",
         "other": "sum(distinct x)",
         "at_end": "sum(x * unix_seconds(window_end))",
+        "some": "sum(x) filter (where i > 0)",
+        "of_window": "sum(x) filter (where window_end > timestamp'2024-01-01')",
     }
     pipeline = history.pipeline("t", windows__aggregates=json.dumps(texts))
     assert [(value.value, value.is_narrow) for value in measured(rows, pipeline)] == [
         ("(x)", False),
         ("(cast((f) as double))", True),
+        ("(case when (i > 0) then (x) end)", False),
     ]
     assert (
         measured(rows, history.pipeline("t", windows__aggregates="{a: sum(x)}", windows__floats="arrival_order")) == []

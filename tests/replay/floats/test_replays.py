@@ -130,6 +130,45 @@ def test_values_that_use_the_firing_are_exact(spark: SparkSession) -> None:
     assert in_bits(rows_of(replayed(spark, rows, pipeline).panes)) == in_bits(expected.panes)
 
 
+def test_a_condition_guards_the_values_that_the_census_measures(spark: SparkSession) -> None:
+    texts = {"ratio": "sum(reading / id) filter (where id <> 0)", "n": "count(*)"}
+    texts["mean"] = "avg(cast(site as double)) filter (where site rlike '^[0-9.]+$')"
+    rows = [{**row, "site": "1.5" if row["id"] % 2 else row["site"]} for row in rows_of_family("prices")]
+    pipeline = pipeline_of(texts)
+    expected = reference.replay(rows, pipeline, until=END, aggregates={"ratio": ratio, "mean": mean_site})
+    assert in_bits(rows_of(replayed(spark, rows, pipeline).panes)) == in_bits(expected.panes)
+
+
+def ratio(rows: Any) -> float | None:
+    """Return the exact sum of readings, each divided by its number if that is not 0."""
+    values = [row["reading"] / row["id"] for row in rows if row["id"] and row["reading"] is not None]
+    return exact_sum(values) if values else None
+
+
+def mean_site(rows: Any) -> float | None:
+    """Return the mean of sites that are numbers, which are all 1.5."""
+    return 1.5 if any(row["site"] == "1.5" for row in rows) else None
+
+
+def test_rows_that_differ_in_the_sign_of_a_zero_have_an_order(spark: SparkSession) -> None:
+    texts = {"first": "first(reading)", "last": "last(reading)", "readings": "collect_list(reading)"}
+    more = {
+        "set": "collect_set(reading)",
+        "by": "max_by(reading, site)",
+        "least": "min_by(cast(reading as string), 1)",
+        "text": "last(cast(reading as string))",
+        "top": "max(struct(site, reading))",
+        "list": "min(array(reading))",
+    }
+    rows = [{**row, "reading": zero} for row in history.events(60) for zero in (0.0, -0.0)]
+    expected = reference.replay(rows, pipeline_of(texts), until=END).panes
+    in_each_order = [
+        rows_of(replayed(spark, placed, pipeline_of({**texts, **more})).panes) for placed in (rows, rows[::-1])
+    ]
+    assert in_bits(in_each_order[0]) == in_bits(in_each_order[1])
+    assert in_bits([{name: row[name] for name in expected[0]} for row in in_each_order[0]]) == in_bits(expected)
+
+
 def total_by_end(rows: Any) -> float | None:
     """Return the exact sum of readings, each multiplied by the end of the window in seconds."""
     values = [row["reading"] * row["window_end"].timestamp() for row in rows if row["reading"] is not None]

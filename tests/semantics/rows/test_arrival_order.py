@@ -24,7 +24,15 @@ def test_the_clock_comes_first_then_declared_columns_then_the_others_by_name() -
 
 
 def test_the_order_of_a_rows_columns_does_not_matter() -> None:
-    assert position({"b": 1, "a": 2}, (0,), ()) == position({"a": 2, "b": 1}, (0,), ()) == (0, (1, 2), (1, 1))
+    assert position({"b": 1, "a": 2}, (0,), ()) == position({"a": 2, "b": 1}, (0,), ()) == (0, (1, 2), (1, 1), (0, 0))
+
+
+def test_minus_zero_comes_before_zero_where_nothing_else_differs() -> None:
+    minus, plus = {"a": -0.0, "b": 1}, {"a": 0.0, "b": 1}
+    assert position(minus, (0,), ()) < position(plus, (0,), ())
+    assert position(plus, (0,), ()) < position({**minus, "b": 2}, (0,), ())
+    nested = [{"a": [1.5, {"z": zero}]} for zero in (-0.0, 0.0)]
+    assert position(nested[0], (0,), ()) < position(nested[1], (0,), ())
 
 
 def test_missing_values_come_first_and_nan_last() -> None:
