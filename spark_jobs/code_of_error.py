@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.semantics.rows.event_time import TimeFieldError
+from spark_jobs.semantics.rows.partition_labels import PartitionTypeError
 from spark_jobs.semantics.watermark.custom import GeneratorError
 
 #: The codes of classes in `spark_jobs.semantics`, which imports nothing but the standard library and itself.
 OF_CLASSES: Mapping[type[Exception], ErrorCode] = {
     GeneratorError: ErrorCode.GENERATOR_FAILED,
+    PartitionTypeError: ErrorCode.COLUMN_NAME_REFUSED,
     TimeFieldError: ErrorCode.TIME_OF_OTHER_TYPE,
 }
 

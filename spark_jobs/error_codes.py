@@ -244,7 +244,7 @@ class ErrorCode(StrEnum):
     COLUMN_NAME_REFUSED = (
         "TM313",
         "A column's name or type cannot be used",
-        "The name is already in use or begins with Tidemark's prefix, or rows cannot be grouped by the type.",
+        "The name is already in use or begins with Tidemark's prefix, or the type has no order or no clear text.",
         "Rename the column, read the table through a view, or compute a column in `source.columns`.",
     )
     SUM_OVERFLOW = (

@@ -181,6 +181,7 @@ INTERNAL: Mapping[str, str] = {
     "InstantOutOfTableError": "only the reference implementation: an instant outside the years 1 to 9999",
     "UnreadableExpressionError": "only the reference implementation: pass a Python function in place of the expression",
     "UnknownColumnError": "only the reference implementation: a column that the row does not have",
+    "PartitionTypeError": "a column that cannot name source partitions; becomes an `InputError`",
     "OffsetError": "only the reference implementation: an offset that is no integer",
     "UnreadableAggregateError": "only the reference implementation: pass a Python function in place of the aggregate",
     "NoPublicationError": "a page of Airflow about a run that has published nothing; the page has the message",

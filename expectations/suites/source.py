@@ -20,6 +20,7 @@ _WITH_EVENT_TIME, _WITH_ARRIVAL = (
     tuple(time_faults.reason(time, fault) for fault in time_faults.ALL)
     for time in (time_faults.EVENT_TIME, time_faults.ARRIVAL_TIME)
 )
+_OF_ARRIVAL = (*_WITH_ARRIVAL, rule.ARRIVAL_TIME_BEFORE_RANGE, rule.ARRIVAL_TIME_AFTER_RANGE)
 _ALWAYS = (*_WITH_EVENT_TIME, rule.EVENT_TIME_BEFORE_RANGE, rule.EVENT_TIME_AFTER_RANGE)
 _WITH_GUARD = rule.EVENT_TIME_IN_FUTURE
 _BY_OFFSET = rule.OFFSET_MISSING
@@ -34,12 +35,12 @@ def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
     """Return the invariants of invalid rows."""
     source = pipeline.source
     by_offset = (_BY_OFFSET,) if pipeline.replay.in_rounds else ()
-    every = (*_ALWAYS, *_WITH_ARRIVAL, _WITH_GUARD, *by_offset, *(rule.name for rule in source.quarantine))
+    every = (*_ALWAYS, *_OF_ARRIVAL, _WITH_GUARD, *by_offset, *(rule.name for rule in source.quarantine))
     impossible: list[str] = []
     # In commit order every row has an arrival time, the commit's.
     has_arrival = source.arrival_time is not None or pipeline.replay.by_commit
     if source.arrival_time is None:
-        impossible += _WITH_ARRIVAL
+        impossible += _OF_ARRIVAL
     if not has_arrival or source.future_guard_ms is None:
         impossible.append(_WITH_GUARD)
     known_reasons = Invariant(

@@ -13,6 +13,8 @@ _FAULTS = {
 _OTHERS = {
     event_time.EVENT_TIME_BEFORE_RANGE: "its event time is before the year 2",
     event_time.EVENT_TIME_AFTER_RANGE: "its event time is after the year 9998",
+    event_time.ARRIVAL_TIME_BEFORE_RANGE: "its arrival time is before the year 2",
+    event_time.ARRIVAL_TIME_AFTER_RANGE: "its arrival time is after the year 9998",
     event_time.EVENT_TIME_IN_FUTURE: "its event time is later than its arrival by more than `source.future_guard`",
     event_time.OFFSET_MISSING: "the order is `offset`, and its offset is null",
 }

@@ -110,7 +110,8 @@ SOURCE_FIELDS = (
         "future_guard_ms",
         or_none(duration("a duration such as '1 day'")),
         meaning="A row whose event time is later than its arrival time by more than this is invalid. `none` "
-        "switches the check off.",
+        "switches the check off. An arrival time with a `unit` is not compared if it is before the year 2000: it may "
+        "be a counter.",
     ),
 )
 SOURCE_BLOCK = Record(Source, fields=SOURCE_FIELDS)

@@ -56,14 +56,16 @@ SOURCE_PARTITION = Either(
                 "columns",
                 COLUMNS,
                 required=True,
-                meaning="Columns that name the source partition of a row.",
+                meaning="Columns that name the source partition of a row: texts, integers, decimals, booleans, dates "
+                "or timestamps.",
             ),
             Field(
                 "declared",
                 "declared",
                 ListOf(_DECLARED, "a list such as [EWR, JFK]", identity=repr),
                 meaning="Source partitions that exist from the beginning and hold the watermark back until "
-                "their first row.",
+                "their first row. A value is compared as text: a decimal has all digits of its column, as 1.50, and a "
+                "timestamp is 2024-03-01 06:30:00 in UTC.",
             ),
         ),
         rules=(_fits_columns,),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -327,6 +327,21 @@ def test_a_missing_column_is_named(pipeline: Pipeline, changed: Change) -> None:
         replay([{"arrived": at(1)}], pipeline)
     with pytest.raises(ValueError, match="found no column 'origin'"):
         replay(STREAM, changed(source=partitioned("origin")))
+
+
+def test_a_row_whose_arrival_is_beyond_all_tables_moves_nothing(changed: Change) -> None:
+    milliseconds = changed(source={"arrival_time": TimeField("arrived", unit=TimeUnit.SECONDS)})
+    rows = [{**row(i, 1), "arrived": arrived} for i, arrived in ((1, 1_704_110_400), (2, 1_704_110_400_000))]
+    outcome = replay(rows, milliseconds)
+    assert [event["reason"] for event in outcome.invalid_events] == ["arrival_time_after_range"]
+    assert ids(outcome) == [("on_time", [1])]
+
+
+def test_one_arrival_of_1970_does_not_pass_the_future_guard(changed: Change) -> None:
+    newest = {**row(1, 50), "arrived": datetime(1970, 1, 1, tzinfo=UTC)}
+    outcome = replay([newest, row(2, 1), row(3, 2)], changed())
+    assert [event["reason"] for event in outcome.invalid_events] == ["event_time_in_future"]
+    assert ids(outcome) == [("on_time", [2, 3])]
 
 
 def test_a_numeric_event_time_in_the_wrong_unit_is_out_of_range(changed: Change) -> None:

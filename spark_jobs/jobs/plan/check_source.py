@@ -22,10 +22,11 @@ from spark_jobs.replay.panes import pane_columns
 from spark_jobs.replay.rows import event_time
 from spark_jobs.replay.rows.arrival_order import holds_map
 from spark_jobs.replay.rows.computed_columns import with_computed
-from spark_jobs.replay.rows.prepare import offset
+from spark_jobs.replay.rows.prepare import offset, partition_label
 from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.supported import require_firing
 from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
+from spark_jobs.semantics.rows.partition_labels import PartitionTypeError
 from spark_jobs.semantics.rows.used_columns import carried, matches
 from spark_jobs.semantics.watermark.custom import GeneratorError, new_generator
 
@@ -51,7 +52,7 @@ def misfits(events: DataFrame, pipeline: Pipeline) -> list[Misfit]:
     if computed := list(_computed(events, pipeline)):
         return computed
     completed = with_computed(events, pipeline.source)
-    checks = (_columns, _times, _offsets, _expressions, expressions.unrepeatable)
+    checks = (_columns, _partitions, _times, _offsets, _expressions, expressions.unrepeatable)
     return [*(misfit for check in checks for misfit in check(completed, pipeline)), *_generator(pipeline)]
 
 
@@ -133,6 +134,17 @@ def _columns(events: DataFrame, pipeline: Pipeline) -> Iterator[Misfit]:
     yield from unordered(events, "windows.key", pipeline.windows.key)
     if pipeline.results.change_data_feed:
         yield from _names_of_feed(events.columns, pipeline)
+
+
+def _partitions(events: DataFrame, pipeline: Pipeline) -> Iterator[Misfit]:
+    existing = {name.lower() for name in events.columns}
+    for name in pipeline.source.source_partition.columns:
+        if name.lower() not in existing:
+            continue
+        try:
+            partition_label(events, (name,))
+        except PartitionTypeError as problem:
+            yield Misfit(f"source.source_partition: {problem}", ErrorCode.COLUMN_NAME_REFUSED)
 
 
 def _names_of_feed(names: list[str], pipeline: Pipeline) -> Iterator[Misfit]:

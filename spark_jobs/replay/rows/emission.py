@@ -16,6 +16,11 @@ from spark_jobs.pipeline.model import EmitKind, Pipeline
 from spark_jobs.replay.rows import arrival_order
 from spark_jobs.replay.rows.epochs import Axis, axis, of_tick, ticks
 
+#: More ticks than this, such as those of a second in eight years, come from a wrong arrival time.
+MOST_TICKS = 250_000_000
+#: Ticks are listed in pieces of this many.
+TICKS_A_PIECE = 100_000
+
 
 @dataclass(frozen=True)
 class Clock:
@@ -64,10 +69,29 @@ def happened(
 
 
 def all_ticks(moves: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
-    """Return every tick of the clock that happens, after rows or not: `epoch`."""
+    """Return every tick of the clock that happens, after rows or not: `epoch`.
+
+    Spark fails with the message of `_limited` for more than `MOST_TICKS` ticks.
+    """
     first = moves.agg(F.min("bucket").alias("first"))
     span = first.crossJoin(_last_tick(moves, pipeline, until_us)).where("first <= last_tick")
-    return span.select(F.explode(F.sequence("first", "last_tick")).alias("epoch"))
+    last, piece = F.col("last_tick"), F.lit(TICKS_A_PIECE)
+    pieces = span.select("last_tick", F.explode(F.sequence(_limited(F.col("first"), last), last, piece)).alias("start"))
+    end = F.least(last, F.col("start") + piece - F.lit(1))
+    return pieces.select(F.explode(F.sequence("start", end)).alias("epoch"))
+
+
+def _limited(first: Column, last: Column) -> Column:
+    """Return `first`; Spark fails if the ticks up to `last` are more than `MOST_TICKS`."""
+    ticks = last - first + F.lit(1)
+    message = F.concat(
+        F.lit("watermark.emit: found "),
+        ticks.cast("string"),
+        F.lit(f" ticks between the first and the last row, of {MOST_TICKS} at most. A row with a wrong arrival time "),
+        F.lit("makes the span long: remove it, or read the table through a view without it. "),
+        F.lit("Or declare a longer interval of emissions"),
+    )
+    return F.when(ticks <= F.lit(MOST_TICKS), first).otherwise(F.raise_error(message).cast("long"))
 
 
 def clocked(frame: DataFrame, clocks: Mapping[str, str], moves: DataFrame, pipeline: Pipeline) -> DataFrame:

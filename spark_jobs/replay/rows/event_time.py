@@ -70,7 +70,7 @@ def is_valid(event_us: Column, arrival_us: Column | None, source: Source) -> Col
     """Return whether a row has usable times: `invalid_reason` is null. Costs less than to compute the reason."""
     if arrival_us is None:
         return event_us.isNotNull() & ~_out_of_range(event_us)
-    unusable = event_us.isNull() | arrival_us.isNull() | _out_of_range(event_us)
+    unusable = event_us.isNull() | arrival_us.isNull() | _out_of_range(event_us) | _out_of_range(arrival_us)
     return F.when(unusable, F.lit(False)).otherwise(~_in_future(event_us, arrival_us, source))
 
 
@@ -110,6 +110,8 @@ def invalid_reason(
     reason = reason.when(event_us < F.lit(rule.EARLIEST_US), rule.EVENT_TIME_BEFORE_RANGE)
     reason = reason.when(event_us > F.lit(rule.LATEST_US), rule.EVENT_TIME_AFTER_RANGE)
     if arrival_us is not None:
+        reason = reason.when(arrival_us < F.lit(rule.EARLIEST_US), rule.ARRIVAL_TIME_BEFORE_RANGE)
+        reason = reason.when(arrival_us > F.lit(rule.LATEST_US), rule.ARRIVAL_TIME_AFTER_RANGE)
         reason = reason.when(_in_future(event_us, arrival_us, source), rule.EVENT_TIME_IN_FUTURE)
     return reason.otherwise(F.lit(None).cast("string"))
 
@@ -125,9 +127,10 @@ def _out_of_range(event_us: Column) -> Column:
 def _in_future(event_us: Column, arrival_us: Column, source: Source) -> Column:
     if source.future_guard_ms is None:
         return F.lit(False)
-    is_clock = arrival_us >= F.lit(rule.ARRIVAL_CLOCK_FLOOR_US)
     # Evaluated only for event times within the calendar's range, so the subtraction cannot overflow.
-    return is_clock & (event_us - F.lit(source.future_guard_ms * 1000) > arrival_us)
+    later = event_us - F.lit(source.future_guard_ms * 1000) > arrival_us
+    is_clock = arrival_us >= F.lit(rule.ARRIVAL_CLOCK_FLOOR_US)
+    return is_clock & later if rule.may_count(source.arrival_time) else later
 
 
 def _integral_micros(value: Column, unit: TimeUnit) -> Column:

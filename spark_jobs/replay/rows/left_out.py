@@ -1,6 +1,7 @@
 """Rows that are left out by a rule or as duplicates, on columns (`semantics.rows.left_out`).
 
-A row is a duplicate iff an earlier kept row has its identity. So per identity the least position decides:
+A row is a duplicate iff an earlier kept row has its identity. An identity is the JSON text of the values, with one text
+for 0.0 and -0.0. So per identity the least position decides:
 
     hashes       hashes of identities that more than one kept row has: one aggregation of numbers
     first rows   for the identities of these hashes: the least position, and how many identical rows have it
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Pipeline, Source
 from spark_jobs.replay.rows import columns as c
@@ -34,7 +36,41 @@ def identity(rows: DataFrame, source: Source) -> dict[str, Column]:
     is_named = F.lit(True)
     for value in values:
         is_named = is_named & value.isNotNull()
-    return {c.IDENTITY: F.when(is_named, json_text(F.struct(*values)))}
+    kinds = rows.select(*values).schema
+    alike = [_unsigned(value, field.dataType).alias(field.name) for value, field in zip(values, kinds, strict=True)]
+    return {c.IDENTITY: F.when(is_named, json_text(F.struct(*alike)))}
+
+
+def _unsigned(value: Column, kind: T.DataType) -> Column:
+    """Return a value in which each -0.0 is 0.0: the two are equal. A MAP with floats becomes an array of its entries.
+
+    Equal NaN have the same text. Text with a collation is compared by its bytes.
+    """
+    if not _has_floats(kind):
+        return value
+    match kind:
+        case T.ArrayType():
+            return F.transform(value, lambda item: _unsigned(item, kind.elementType))
+        case T.MapType():
+            entry = T.StructType([T.StructField("key", kind.keyType), T.StructField("value", kind.valueType)])
+            return _unsigned(F.map_entries(value), T.ArrayType(entry))
+        case T.StructType():
+            fields = (_unsigned(value[field.name], field.dataType).alias(field.name) for field in kind)
+            return F.when(value.isNotNull(), F.struct(*fields))
+        case _:
+            return value + F.lit(0.0).cast(kind)
+
+
+def _has_floats(kind: T.DataType) -> bool:
+    match kind:
+        case T.ArrayType():
+            return _has_floats(kind.elementType)
+        case T.MapType():
+            return _has_floats(kind.keyType) or _has_floats(kind.valueType)
+        case T.StructType():
+            return any(_has_floats(field.dataType) for field in kind)
+        case _:
+            return isinstance(kind, (T.FloatType, T.DoubleType))
 
 
 def quarantined(rows: DataFrame, source: Source) -> DataFrame:

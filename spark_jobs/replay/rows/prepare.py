@@ -21,6 +21,12 @@ from spark_jobs.semantics.rows import event_time as rule
 from spark_jobs.semantics.rows import partition_labels, used_columns
 from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
 
+# The types that name a source partition, with TIMESTAMP.
+_NAMING = (
+    *(T.StringType, T.CharType, T.VarcharType, T.IntegralType, T.DecimalType, T.BooleanType, T.DateType),
+    *(T.TimestampNTZType, T.NullType),
+)
+
 
 def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Return a row for each source row, with the columns of `spark_jobs.replay.rows.columns` up to the window.
@@ -34,7 +40,7 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
     - With several sources `events` has the column `source`; rows with the name of no source are dropped.
     - In the order of offsets, `rounds.placed` sets the clock later.
 
-    Raises TimeFieldError for a time column of the wrong type.
+    Raises TimeFieldError for a time column of the wrong type, PartitionTypeError for a partition column of such a type.
     """
     if pipeline.sources:
         return _prepared_alone(events, pipeline)
@@ -72,7 +78,7 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
             c.REASON: reason,
             c.KEPT: F.lit(True) if source.where is None else F.coalesce(F.expr(source.where), F.lit(False)),
             **left_out.identity(timed, source),
-            c.PARTITION: partition_label(source.source_partition.columns),
+            c.PARTITION: partition_label(timed, source.source_partition.columns),
         }
     )
     placed = left_out.quarantined(judged, source).withColumns(
@@ -148,12 +154,28 @@ def source_columns(prepared: DataFrame) -> list[str]:
     return [name for name in prepared.columns if not name.startswith(c.PREFIX)]
 
 
-def partition_label(columns: tuple[str, ...]) -> Column:
-    """Return the source partition as text (`partition_labels`); '' for a single partition."""
+def partition_label(rows: DataFrame, columns: tuple[str, ...]) -> Column:
+    """Return the source partition of `rows` as text (`partition_labels`); '' for a single partition.
+
+    Raises PartitionTypeError for a column whose values have no clear text.
+    """
     if not columns:
         return F.lit("")
-    texts = [_label_text(F.col(quoted(name)).cast("string")) for name in columns]
+    kinds = rows.select(*map(quoted, columns)).schema
+    texts = [_label_text(_text(name, field.dataType)) for name, field in zip(columns, kinds, strict=True)]
     return texts[0] if len(texts) == 1 else F.concat_ws("|", *map(_escaped, texts))
+
+
+def _text(name: str, kind: T.DataType) -> Column:
+    """Return the text of a column, which is the same in every time zone of the session."""
+    value = F.col(quoted(name))
+    if isinstance(kind, T.TimestampType):
+        seconds = F.unix_micros(value).cast("decimal(20,0)") / F.lit(1_000_000).cast("decimal(7,0)")
+        since = F.make_dt_interval(secs=seconds.cast("decimal(18,6)"))
+        return (F.expr("TIMESTAMP_NTZ'1970-01-01 00:00:00'") + since).cast("string")
+    if isinstance(kind, _NAMING):
+        return value.cast("string")
+    raise partition_labels.PartitionTypeError(f"'{name}' is {kind.simpleString().upper()}: {partition_labels.REFUSED}")
 
 
 def _label_text(text: Column) -> Column:

@@ -19,7 +19,7 @@ from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.sessions import complete_sessions, session_components, session_panes, session_scan
 from spark_jobs.replay.sessions.session_components import LAST_TS_MS
 from spark_jobs.replay.stages.stages import RETRACTIONS, Write
-from spark_jobs.replay.watermark import timeline
+from spark_jobs.replay.watermark import row_watermarks, timeline
 from spark_jobs.replay.windows import late_events
 from spark_jobs.replay.windows.slice import Slice
 from spark_jobs.semantics.panes.window_operator import Timing
@@ -74,12 +74,19 @@ class SessionStages:
     @cached_property
     def ranked(self) -> DataFrame:
         """The rows of unclean components in the order of the scan (`session_scan.ranked`)."""
-        rows = self.unclean_rows
+        return self._store.keep("ranked", session_scan.ranked(self._judged(self.unclean_rows)))
+
+    def _judged(self, rows: DataFrame) -> DataFrame:
+        """Return `rows` with `WATERMARK_MS`, the watermark before each.
+
+        With the default trigger, what an identical row emits decides nothing: the epoch has one watermark.
+        """
+        ground = self._ground
         if timeline.is_exact_by_row(self._pipeline):
-            judged = timeline.judged(rows, self._before, self._pipeline)
-        else:
-            judged = rows.join(self._ground.missed_watermarks(late_events.epochs_of(rows)), c.EPOCH)
-        return self._store.keep("ranked", session_scan.ranked(judged))
+            return timeline.judged(rows, self._before, self._pipeline)
+        if not self._pipeline.windows.trigger.is_default:
+            return row_watermarks.beside(rows, ground.moving, ground.timeline, self._pipeline)
+        return rows.join(ground.missed_watermarks(late_events.epochs_of(rows)), c.EPOCH)
 
     @cached_property
     def scanned(self) -> DataFrame:

@@ -9,10 +9,13 @@ in this order, if
     arrival_time_<fault>      arrival is declared and None, for this fault
     event_time_before_range   event < EARLIEST_US: a year inside what tables can hold
     event_time_after_range    event > LATEST_US, likewise
-    event_time_in_future      event > arrival + future guard, and arrival >= ARRIVAL_CLOCK_FLOOR_US
+    arrival_time_before_range arrival is declared and < EARLIEST_US
+    arrival_time_after_range  arrival is declared and > LATEST_US
+    event_time_in_future      event > arrival + future guard, and arrival is a clock
     offset_missing            the order is by offset, and the row has none
 
-An arrival before ARRIVAL_CLOCK_FLOOR_US is a counter, not a clock. Rules 1, 3.
+A number with a unit that is before ARRIVAL_CLOCK_FLOOR_US is a counter, not a clock (`may_count`). An arrival of any
+other type is a clock. Rules 1, 3.
 """
 
 from __future__ import annotations
@@ -34,6 +37,8 @@ OFFSET_MISSING = "offset_missing"
 EVENT_TIME_BEFORE_RANGE = "event_time_before_range"
 EVENT_TIME_AFTER_RANGE = "event_time_after_range"
 EVENT_TIME_IN_FUTURE = "event_time_in_future"
+ARRIVAL_TIME_BEFORE_RANGE = "arrival_time_before_range"
+ARRIVAL_TIME_AFTER_RANGE = "arrival_time_after_range"
 #: Reasons of event times that are read and impossible. Most of them stand for a wrong unit.
 IMPLAUSIBLE = (EVENT_TIME_BEFORE_RANGE, EVENT_TIME_AFTER_RANGE, EVENT_TIME_IN_FUTURE)
 #: All reasons of invalid rows.
@@ -41,6 +46,8 @@ REASONS = frozenset(
     (
         *(time_faults.reason(time, fault) for time in time_faults.TIMES for fault in time_faults.ALL),
         *IMPLAUSIBLE,
+        ARRIVAL_TIME_BEFORE_RANGE,
+        ARRIVAL_TIME_AFTER_RANGE,
         OFFSET_MISSING,
     )
 )
@@ -115,24 +122,40 @@ def number_micros(value: float | Decimal, unit: TimeUnit) -> int | None:
     return us if -_LONGEST <= us < _LONGEST else None
 
 
+def may_count(arrival_time: TimeField | None) -> bool:
+    """Return whether early arrivals are counters: the arrival time is a number with a unit. A commit's is a clock."""
+    return arrival_time is not None and arrival_time.unit is not None
+
+
 def invalid_reason(
     event_us: int | None,
     arrival_us: int | None,
     *,
     arrival_is_declared: bool,
     future_guard_ms: int | None,
+    arrival_may_count: bool = False,
     event_fault: str = time_faults.MISSING,
     arrival_fault: str = time_faults.MISSING,
 ) -> str | None:
-    """Return the reason why a row is invalid; None for a valid row. The faults are those of times that are None."""
+    """Return the reason why a row is invalid; None for a valid row. The faults are those of times that are None.
+
+    `arrival_may_count` is `may_count` of the arrival time.
+    """
     if event_us is None:
         return time_faults.reason(time_faults.EVENT_TIME, event_fault)
     if arrival_is_declared and arrival_us is None:
         return time_faults.reason(time_faults.ARRIVAL_TIME, arrival_fault)
-    if event_us < EARLIEST_US:
-        return EVENT_TIME_BEFORE_RANGE
-    if event_us > LATEST_US:
-        return EVENT_TIME_AFTER_RANGE
-    if arrival_us is None or future_guard_ms is None or arrival_us < ARRIVAL_CLOCK_FLOOR_US:
-        return None
+    event_range = _out_of_range(event_us, EVENT_TIME_BEFORE_RANGE, EVENT_TIME_AFTER_RANGE)
+    if event_range is not None or arrival_us is None:
+        return event_range
+    arrival_range = _out_of_range(arrival_us, ARRIVAL_TIME_BEFORE_RANGE, ARRIVAL_TIME_AFTER_RANGE)
+    is_clock = not arrival_may_count or arrival_us >= ARRIVAL_CLOCK_FLOOR_US
+    if arrival_range is not None or future_guard_ms is None or not is_clock:
+        return arrival_range
     return EVENT_TIME_IN_FUTURE if event_us > arrival_us + future_guard_ms * 1000 else None
+
+
+def _out_of_range(us: int, before: str, after: str) -> str | None:
+    if EARLIEST_US <= us <= LATEST_US:
+        return None
+    return before if us < EARLIEST_US else after

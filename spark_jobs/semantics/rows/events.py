@@ -13,11 +13,11 @@ from typing import Any
 
 from spark_jobs.semantics.rows import time_faults
 from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION, Comparable, position
-from spark_jobs.semantics.rows.event_time import OFFSET_MISSING, TimeReader, invalid_reason
+from spark_jobs.semantics.rows.event_time import OFFSET_MISSING, TimeReader, invalid_reason, may_count
 from spark_jobs.semantics.rows.expressions import Expression, column
 from spark_jobs.semantics.rows.instants import floor_to_ms, micros
 from spark_jobs.semantics.rows.left_out import LeftOut, RowFilter, Verdict, identity, repeated
-from spark_jobs.semantics.rows.partition_labels import label, of_source
+from spark_jobs.semantics.rows.partition_labels import of_row, of_source
 from spark_jobs.semantics.rows.used_columns import carried, narrows, used
 from spark_jobs.semantics.spec import Order, ReplaySpec
 
@@ -125,6 +125,7 @@ class EventReader:
             arrival_us,
             arrival_is_declared=self._arrival_time is not None or commit is not None,
             future_guard_ms=self._source.future_guard_ms,
+            arrival_may_count=may_count(self._source.arrival_time),
             event_fault=time_faults.MISSING if event_us is not None else self._event_time.fault(row),
             arrival_fault=self._arrival_fault(row, arrival_us),
         )
@@ -170,7 +171,7 @@ class EventReader:
         return time_faults.MISSING if is_read or self._arrival_time is None else self._arrival_time.fault(row)
 
     def _partition(self, row: Row) -> str:
-        return label(column(row, name) for name in self._source.source_partition.columns)
+        return of_row((name, column(row, name)) for name in self._source.source_partition.columns)
 
 
 class UnitedReader:

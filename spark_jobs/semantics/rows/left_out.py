@@ -2,10 +2,12 @@
 
     filtered      `where` is not true
     quarantined   a rule of the source does not hold; the row is in `invalid_events` with the name of the rule
-    duplicates    an earlier row in the order of arrival has the same values in all columns of `deduplicate`
+    duplicates    an earlier row in the order of arrival has equal values in all columns of `deduplicate`
 
 A row that is left out for one reason is no earlier row for a duplicate. A row without one of these values has no
 duplicates. Rows that are left out move the watermark with the placement SOURCE, and do not with AFTER_WHERE.
+
+0.0 equals -0.0, and NaN equals NaN. Texts are compared by their bytes, whatever collation their column has.
 """
 
 from __future__ import annotations

@@ -54,6 +54,12 @@ def test_a_key_without_an_order_is_refused(events: DataFrame, table: str, value:
     check_source(rows, history.pipeline(table, windows__key="[site]"))
 
 
+def test_a_source_partition_without_a_clear_text_is_refused(events: DataFrame, table: str) -> None:
+    rows = events.withColumn("device", F.lit(1.5))
+    with pytest.raises(InputError, match=r"source\.source_partition: 'device' is DOUBLE: a source partition is"):
+        check_source(rows, history.pipeline(table, source__source_partition="[site, device]"))
+
+
 def test_the_key_of_a_join_without_an_order_is_refused(events: DataFrame, table: str) -> None:
     join = {"key": ["device"], "between": ["0s", "1 minute"], "second_when": "reading > 10"}
     source = {"table": table, "event_time": "happened_at", "arrival_time": "stored_at"}

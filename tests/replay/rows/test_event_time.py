@@ -22,11 +22,13 @@ LONGEST = 2**63 - 1
 ARRIVALS = [
     None,
     -LONGEST - 1,
+    rule.EARLIEST_US - 1,
     0,
     rule.ARRIVAL_CLOCK_FLOOR_US - 1,
     rule.ARRIVAL_CLOCK_FLOOR_US,
     1_700_000_000_000_000,
     rule.LATEST_US,
+    rule.LATEST_US + 1,
     LONGEST,
 ]
 EVENTS = [
@@ -36,7 +38,7 @@ EVENTS = [
     rule.EARLIEST_US,
     -1,
     0,
-    *(a + d for a in ARRIVALS[2:6] if a is not None for d in (-1, 0, 1, DAY_MS * 1000, DAY_MS * 1000 + 1)),
+    *(a + d for a in ARRIVALS[3:7] if a is not None for d in (-1, 0, 1, DAY_MS * 1000, DAY_MS * 1000 + 1)),
     rule.LATEST_US,
     rule.LATEST_US + 1,
     LONGEST,
@@ -45,12 +47,17 @@ EVENTS = [
 
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "interpreted"])
 @pytest.mark.parametrize("guard_ms", [DAY_MS, 0, None])
-@pytest.mark.parametrize("declared", [True, False], ids=["with arrival", "without arrival"])
+@pytest.mark.parametrize(
+    "arrival_time",
+    [TimeField("arrival"), TimeField("arrival", TimeUnit.MICROSECONDS), None],
+    ids=["clock", "number", "without arrival"],
+)
 def test_every_pair_of_times_is_judged_as_by_the_reference(
-    spark: SparkSession, declared: bool, guard_ms: int | None, compiled: bool
+    spark: SparkSession, arrival_time: TimeField | None, guard_ms: int | None, compiled: bool
 ) -> None:
     pairs = list(product(EVENTS, ARRIVALS))
-    source = Source("events", TimeField("event"), TimeField("arrival") if declared else None, future_guard_ms=guard_ms)
+    declared = arrival_time is not None
+    source = Source("events", TimeField("event"), arrival_time, future_guard_ms=guard_ms)
     times = (F.col("event"), F.col("arrival") if declared else None, source)
     session = spark.newSession()
     session.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
@@ -61,7 +68,13 @@ def test_every_pair_of_times_is_judged_as_by_the_reference(
     )
     for number, valid, reason in judged.collect():
         event, arrival = pairs[number][0], pairs[number][1] if declared else None
-        expected = rule.invalid_reason(event, arrival, arrival_is_declared=declared, future_guard_ms=guard_ms)
+        expected = rule.invalid_reason(
+            event,
+            arrival,
+            arrival_is_declared=declared,
+            future_guard_ms=guard_ms,
+            arrival_may_count=rule.may_count(arrival_time),
+        )
         assert (reason, valid) == (expected, expected is None), pairs[number]
 
 

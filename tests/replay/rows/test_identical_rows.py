@@ -9,7 +9,17 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.pipeline.model import Aggregate, Emit, EmitKind, Pipeline, Strategy, Windows
+from spark_jobs.pipeline.model import (
+    Aggregate,
+    Emit,
+    EmitKind,
+    Pipeline,
+    Placement,
+    Strategy,
+    Trigger,
+    TriggerKind,
+    Windows,
+)
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.spec import WindowKind
 from tests.sampling import sampled
@@ -75,3 +85,30 @@ def test_the_copy_is_late_once_the_lagging_clock_reaches_the_end_of_its_window(
     expected = reference.replay(rows, pipeline)
     assert len(expected.late_events) == late
     assert_same_tables(spark_replay(session, rows, pipeline, schema=SCHEMA), expected)
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [Trigger(TriggerKind.CONTINUOUS, interval_ms=2), Trigger(TriggerKind.COUNT, n=3)],
+    ids=["continuous", "count"],
+)
+def test_a_session_that_does_not_wait_reads_the_copy_after_what_the_first_has_emitted(
+    session: SparkSession, trigger: Trigger
+) -> None:
+    """Real Flink fires between the copies: the first moves the watermark to the next firing of the session."""
+    drawn = marked(None, {"kind": WindowKind.SESSION, "gap_ms": 10, "trigger": trigger})
+    emitting = replace(
+        drawn.watermark,
+        strategy=Strategy.BOUNDED_OUT_OF_ORDERNESS,
+        out_of_orderness_ms=0,
+        placement=Placement.SOURCE,
+        emit=Emit(EmitKind.PER_EVENT),
+    )
+    clocks = [1, 3, 5, 60, 61, 62, 90]
+    rows = numbered_rows([("a", clock, clock, False) for clock in clocks])
+    again = [row for row in rows for _ in range(3 if row["ts"] == 61 else 2 if row["ts"] in (3, 90) else 1)]
+    pipeline = replace(drawn, watermark=emitting)
+    expected = reference.replay(again, pipeline)
+    first = min(expected.panes, key=lambda pane: (pane["window_start"], pane["pane_index"]))
+    assert (first["row_count"], first["watermark"].microsecond) == (2 if trigger.interval_ms else 3, 2000)
+    assert_same_tables(spark_replay(session, again[::-1], pipeline, schema=SCHEMA), expected)

@@ -113,6 +113,31 @@ def test_many_replays_equal_the_reference(session: SparkSession, part: int) -> N
     assert sum(count.get("duplicates", 0) for count in counts) > 10
 
 
+def test_duplicates_have_values_that_are_equal_and_not_identical(session: SparkSession) -> None:
+    """Zeros of either sign and NaN, also inside; texts differ by their bytes in every collation."""
+    arrived, happened = TimeField("arrival", TimeUnit.MILLISECONDS), TimeField("ts", TimeUnit.MILLISECONDS)
+    source = Source("any", happened, arrived, deduplicate=("number", "inside", "text"))
+    windows = Windows(size_ms=1000, aggregates=(Aggregate("rows", "count(*)"),))
+    pipeline = Pipeline(name="any", source=source, windows=windows)
+    inside = {"few": [0.0, None], "of": {"a": 1.5}}
+    signed = {"few": [-0.0, None], "of": {"a": 1.5}}
+    names = [
+        *((0.0, inside, "a"), (-0.0, inside, "a"), (-0.0, signed, "a"), (0.0, signed, "A")),
+        *((float("nan"), inside, "a"), (float("nan"), signed, "a"), (1.0, inside, "a"), (1.0, None, "a")),
+    ]
+    rows = [
+        {"ts": 5, "arrival": i, "number": number, "inside": struct, "text": text}
+        for i, (number, struct, text) in enumerate(names)
+    ]
+    kinds = "struct<few: array<double>, of: map<string, double>>"
+    ddl = f"ts long, arrival long, number double, inside {kinds}, text string collate UTF8_LCASE"
+    expected = reference.replay(rows, pipeline)
+    assert expected.counts["duplicates"] == 3
+    events = session.createDataFrame([tuple(row.values()) for row in rows], ddl).repartition(3)
+    assert [row.rows for row in replay(events, pipeline).window_results.collect()] == [5]
+    assert [result["rows"] for result in expected.window_results] == [5]
+
+
 @pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
 def test_names_that_differ_by_a_microsecond_are_no_duplicates(session: SparkSession, kind: str) -> None:
     at = TimeField("ts", TimeUnit.MILLISECONDS)

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline.model import (
@@ -98,6 +99,21 @@ def test_ticks_continue_until_the_end_of_the_clock(
     pipeline = replace(pipeline, watermark=replace(pipeline.watermark, emit=Emit(EmitKind.EVERY, interval_ms=1000)))
     groups = session.createDataFrame([(3,)], "bucket long")
     assert [row.epoch for row in emission.all_ticks(groups, pipeline, until_us=until_us).collect()] == ticks
+
+
+def test_many_ticks_are_listed_in_pieces_and_too_many_are_refused(
+    session: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = drawn_pipeline(random.Random(0), Strategy.BOUNDED_OUT_OF_ORDERNESS, EmitKind.EVERY, idle=True)
+    pipeline = replace(pipeline, watermark=replace(pipeline.watermark, emit=Emit(EmitKind.EVERY, interval_ms=1000)))
+    groups = session.createDataFrame([(-3,), (20,)], "bucket long")
+    monkeypatch.setattr(emission, "TICKS_A_PIECE", 7)
+    monkeypatch.setattr(emission, "MOST_TICKS", 23)
+    listed = emission.all_ticks(groups, pipeline)
+    assert [row.epoch for row in listed.collect()] == list(range(-3, 20))
+    monkeypatch.setattr(emission, "MOST_TICKS", 22)
+    with pytest.raises(PySparkException, match=r"watermark.emit: found 23 ticks .*, of 22 at most"):
+        emission.all_ticks(groups, pipeline).collect()
 
 
 def test_watermark_does_not_fall_when_an_idle_partition_becomes_active(session: SparkSession) -> None:

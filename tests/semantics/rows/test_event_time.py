@@ -181,8 +181,22 @@ def test_event_times_beyond_the_future_guard_are_invalid() -> None:
 def test_an_arrival_that_is_a_counter_guards_nothing() -> None:
     floor = event_time.ARRIVAL_CLOCK_FLOOR_US
     assert floor == micros(datetime(2000, 1, 1))
-    assert reason(ARRIVED, floor) == "event_time_in_future"
-    assert reason(ARRIVED, floor - 1) is None
+    assert reason(ARRIVED, floor, arrival_may_count=True) == "event_time_in_future"
+    assert reason(ARRIVED, floor - 1, arrival_may_count=True) is None
+
+
+def test_only_numbers_with_a_unit_are_counters() -> None:
+    declared = (TimeField("t", TimeUnit.SECONDS), TimeField("t"), TimeField("t", format="yyyy"), None)
+    assert list(map(event_time.may_count, declared)) == [True, False, False, False]
+    assert reason(ARRIVED, 0) == "event_time_in_future"
+
+
+def test_arrivals_that_no_table_can_hold_are_invalid() -> None:
+    assert reason(0, event_time.LATEST_US) is None
+    assert reason(0, event_time.LATEST_US + 1) == "arrival_time_after_range"
+    assert reason(event_time.EARLIEST_US, event_time.EARLIEST_US, future_guard_ms=None) is None
+    assert reason(0, event_time.EARLIEST_US - 1, future_guard_ms=None) == "arrival_time_before_range"
+    assert reason(event_time.LATEST_US + 1, event_time.LATEST_US + 1) == "event_time_after_range"
 
 
 def test_a_number_beyond_64_bits_of_microseconds_is_no_time() -> None:

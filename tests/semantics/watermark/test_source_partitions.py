@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
 from spark_jobs.semantics.rows.instants import MIN
-from spark_jobs.semantics.rows.partition_labels import label
+from spark_jobs.semantics.rows.partition_labels import PartitionTypeError, label, of_row
 from spark_jobs.semantics.watermark.generators import BoundedOutOfOrderness
 from spark_jobs.semantics.watermark.multiplexer import WatermarkMerge
 from spark_jobs.semantics.watermark.source_partitions import SourcePartitions
@@ -24,10 +26,22 @@ from tests.support.outputs import Output
         ((True,), "true"),
         (("EWR", None, 3), "EWR|null|3"),
         ((Decimal("1.50"),), "1.50"),
+        ((Decimal("0E-8"),), "0.00000000"),
+        ((date(2024, 3, 1),), "2024-03-01"),
+        ((datetime(2024, 3, 1, 6, 30),), "2024-03-01 06:30:00"),
+        ((datetime(2024, 3, 1, 6, 30, 0, 250_000, tzinfo=UTC),), "2024-03-01 06:30:00.25"),
+        ((datetime(2024, 3, 1, 0, 30, tzinfo=timezone(timedelta(hours=2))),), "2024-02-29 22:30:00"),
     ],
 )
 def test_label(values: tuple[object, ...], text: str) -> None:
     assert label(values) == text
+
+
+@pytest.mark.parametrize("value", [1.5, float("nan"), b"a", [1], {"a": 1}, timedelta(1)])
+def test_a_value_without_a_clear_text_names_no_partition(value: Any) -> None:
+    with pytest.raises(PartitionTypeError, match=r"'site' gave .*: a source partition is named by"):
+        of_row([("site", value)])
+    assert of_row([("site", None), ("shard", 2)]) == "null|2"
 
 
 def partitions(*declared: str) -> tuple[SourcePartitions, Output]:
