@@ -43,7 +43,8 @@ class StagedJoin(StagedTables):
         - interval join and as-of join: `event_time`, `fired_at`;
         - window join: `window_start, window_end, pane_index, timing, watermark, key, fired_at`;
         - for the first row: `first_ms` (event time), `first_us` (arrival time, or event time), `first_key`;
-        - for the second row: `second_ms`, `second_us`, `second_key`; times are null without a second row;
+        - for the second row: `second_ms`, `second_us`, `second_key`;
+        - `first_exists` and `second_exists`: whether the pair has that row. All else of an absent row is null;
         - if one source is split: `first_is_second` and `second_is_second`, the value of `join.second_when`.
         """
         rows = self.tables[PAIRS.name].select(
@@ -54,9 +55,10 @@ class StagedJoin(StagedTables):
         for number, side in enumerate(SIDES):
             # The pipeline's expressions use the source's column names: expand the struct to these names.
             expanded = rows.select(*(name for name in rows.columns), f"{_PREFIX}{side}.*")
-            derived = {
-                f"{_PREFIX}{side}_{name}": column for name, column in self._row_columns(expanded, number).items()
-            }
+            exists = F.col(_PREFIX + side).isNotNull()
+            # The columns of an absent row are null, but an expression over nulls may have a value.
+            of_row = {name: F.when(exists, column) for name, column in self._row_columns(expanded, number).items()}
+            derived = {f"{_PREFIX}{side}_{name}": column for name, column in {**of_row, "exists": exists}.items()}
             rows = expanded.withColumns(derived).select(*rows.columns, *derived)
         left = [name for name in rows.columns if name not in {_PREFIX + side for side in SIDES}]
         return self.keep(rows.select(*(F.col(name).alias(name.removeprefix(_PREFIX)) for name in left)))

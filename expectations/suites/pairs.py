@@ -28,7 +28,7 @@ def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
     if join is None:
         return ()
     # Only a left outer as-of join has pairs without a second row.
-    alone = "second_ms IS NULL OR " if join.keeps_unmatched else ""
+    alone = "NOT second_exists OR " if join.keeps_unmatched else ""
     one_key = Invariant(
         "rows_of_a_pair_have_one_key",
         "The key columns are equal in both rows of a pair; null equals null.",

@@ -15,7 +15,7 @@ from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan.plan_tables import PlanTables
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.pipeline.published_tables import LATE_EVENTS
+from spark_jobs.pipeline.published_tables import LATE_EVENTS, When, conditions_of
 from spark_jobs.semantics.rows.carried_columns import carried_names
 from spark_jobs.tables import columns, source
 from spark_jobs.tables.lake import Lake
@@ -23,8 +23,8 @@ from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.published import read_as_of
 from spark_jobs.tables.source_tables import tables_of
 
-# The columns that `late_events` adds. It has a source's column of such a name under another name, or as that time.
-_ADDED = tuple(column.name for column in LATE_EVENTS.own_columns if not column.when)
+# The columns of `late_events` that rows of an interval join or as-of join do not have.
+_OF_WINDOWS = ("window_start", "window_end")
 
 
 def note(tables: PlanTables, whole: Run | None, versions: Mapping[str, int]) -> str:
@@ -92,9 +92,9 @@ def require_same_types(
     pipeline: Pipeline, published: T.StructType, schemas: Mapping[str, T.StructType], versions: Mapping[str, int]
 ) -> None:
     """Raise InputError if a column of `schemas`, the sources' by name, has another type in `published`, late rows."""
-    names = {name.lower() for name in published.names}
+    names, added = {name.lower() for name in published.names}, _added(pipeline)
     for name, table in tables_of(pipeline).items():
-        columns_of_source = T.StructType(_as_published(schemas[name], names))
+        columns_of_source = T.StructType(_as_published(schemas[name], names, added))
         clashes = columns.clashes(published, columns_of_source)
         if clashes:
             raise InputError(
@@ -105,9 +105,20 @@ def require_same_types(
             )
 
 
-def _as_published(fields: T.StructType, names: set[str]) -> list[T.StructField]:
+def _added(pipeline: Pipeline) -> tuple[str, ...]:
+    """Return the columns that `late_events` adds to those of the sources.
+
+    It has a source's column of such a name under another name, or as that time.
+    """
+    join = pipeline.join
+    conditions = {When.ALWAYS} if join is None else conditions_of(join)
+    unused = () if join is None or join.by_window else _OF_WINDOWS
+    return tuple(c.name for c in LATE_EVENTS.own_columns if c.when in conditions and c.name not in unused)
+
+
+def _as_published(fields: T.StructType, names: set[str], added: tuple[str, ...]) -> list[T.StructField]:
     """Return the fields with their names in `late_events`, without a renamed one that `late_events` has as a time."""
-    carried = carried_names(fields.names, _ADDED)
+    carried = carried_names(fields.names, added)
     return [
         T.StructField(carried[field.name], field.dataType)
         for field in fields

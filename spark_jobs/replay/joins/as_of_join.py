@@ -26,13 +26,14 @@ from spark_jobs.pipeline.joining import JoiningPipeline
 from spark_jobs.pipeline.model import AsOf, Pipeline, Windows
 from spark_jobs.replay.joins import join_watermark, late_versions
 from spark_jobs.replay.joins.inputs import LEFT, RIGHT, ROW, SIDE, inputs, is_side, key_columns
+from spark_jobs.replay.joins.judged_join import JudgedJoin
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import timestamps
 from spark_jobs.replay.store import MemoryStore, Store
 from spark_jobs.replay.supported import require_as_of_join
 from spark_jobs.replay.watermark import timeline
 from spark_jobs.replay.windows import lateness
-from spark_jobs.replay.windows.late_events import beside, invalid_events, late_columns
+from spark_jobs.replay.windows.late_events import beside, late_columns
 from spark_jobs.semantics.watermark.union import inputs as both_inputs
 
 _AT = c.PREFIX + "at_ms"  # the place of a row among the rows of its key: event time, or reach of a version
@@ -40,7 +41,7 @@ _NEWEST = c.PREFIX + "newest_ms"  # event time of the newest version so far
 _VERSION = c.PREFIX + "version"  # that version, a struct of `ts_ms` and `row`; null without one
 
 
-class AsOfJoined:
+class AsOfJoined(JudgedJoin):
     """The result: lazy DataFrames. Their common parts are computed once and kept in the store."""
 
     def __init__(
@@ -93,32 +94,6 @@ class AsOfJoined:
         return self._late(self._late_rows(RIGHT), RIGHT, F.lit(late_versions.KEPT))
 
     @cached_property
-    def invalid_left(self) -> DataFrame:
-        """The rows of the left input without a usable time: the columns of `invalid_events`."""
-        return invalid_events(self._inputs.prepared[LEFT], self._inputs.pipelines[LEFT])
-
-    @cached_property
-    def invalid_right(self) -> DataFrame:
-        """The rows of the right input without a usable time."""
-        return invalid_events(self._inputs.prepared[RIGHT], self._inputs.pipelines[RIGHT])
-
-    @cached_property
-    def accepted_rows(self) -> DataFrame:
-        """The rows that were not late: `side` (0: left), `at_ms` (event time), `is_late` (false), `row_count` (1)."""
-        on_time = self._judged.near.where(~_is_late())
-        names = [SIDE, c.TS_MS]
-        return (
-            self._judged.ahead.select(names)
-            .union(on_time.select(names))
-            .select(
-                F.col(SIDE).alias("side"),
-                F.col(c.TS_MS).alias("at_ms"),
-                F.lit(False).alias("is_late"),
-                F.lit(1).alias("row_count"),
-            )
-        )
-
-    @cached_property
     def _groups(self) -> DataFrame:
         return self._store.keep("summary", join_watermark.summary(self._inputs))
 
@@ -158,7 +133,7 @@ class AsOfJoined:
 
     def _in_place(self, rows: DataFrame) -> DataFrame:
         """Return rows of both sides with `_AT`; `WATERMARK_MS` is null for on-time rows, `POSITION` for left rows."""
-        watermark = F.when(_is_late(), F.col(c.WATERMARK_MS))
+        watermark = F.when(self._is_late(), F.col(c.WATERMARK_MS))
         reach = F.when(is_side(RIGHT), F.coalesce(watermark + F.lit(1), F.col(c.TS_MS))).otherwise(F.col(c.TS_MS))
         return rows.select(
             *self._keys,
@@ -170,8 +145,9 @@ class AsOfJoined:
             *ROW,
         )
 
-    def _late_rows(self, side: int) -> DataFrame:
-        return self._judged.near.where(is_side(side) & _is_late())
+    @staticmethod
+    def _is_late() -> Column:
+        return lateness.is_reached(F.col(c.TS_MS), F.col(c.WATERMARK_MS))
 
     def _late(self, late: DataFrame, side: int, verdict: Column) -> DataFrame:
         pipeline: Pipeline = self._inputs.pipelines[side]
@@ -206,7 +182,3 @@ def as_of_join(
     require_as_of_join(joining)
     until_us = None if until is None else timestamps.literal_millis(until) * 1000
     return AsOfJoined(left, right, joining, kind, MemoryStore() if store is None else store, until_us)
-
-
-def _is_late() -> Column:
-    return lateness.is_reached(F.col(c.TS_MS), F.col(c.WATERMARK_MS))

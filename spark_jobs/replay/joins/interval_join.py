@@ -26,12 +26,13 @@ from spark_jobs.pipeline.joining import JoiningPipeline
 from spark_jobs.pipeline.model import Windows
 from spark_jobs.replay.joins import join_watermark
 from spark_jobs.replay.joins.inputs import LEFT, RIGHT, ROW, inputs, is_side, key_columns
+from spark_jobs.replay.joins.judged_join import JudgedJoin
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import timestamps, window_assigners
 from spark_jobs.replay.store import MemoryStore, Store
 from spark_jobs.replay.supported import require_interval_join
 from spark_jobs.replay.windows import lateness
-from spark_jobs.replay.windows.late_events import beside, invalid_events, late_columns
+from spark_jobs.replay.windows.late_events import beside, late_columns
 from spark_jobs.semantics.joins.interval_join import JoinBounds
 
 _CELL = c.PREFIX + "cell_ms"
@@ -40,7 +41,7 @@ _AT = c.PREFIX + "at"  # whether the row's event time equals the watermark befor
 _FAR_MS = 2**58
 
 
-class IntervalJoined:
+class IntervalJoined(JudgedJoin):
     """The result: lazy DataFrames. Their common parts are computed once and kept in the store."""
 
     def __init__(
@@ -85,39 +86,14 @@ class IntervalJoined:
         """The late rows of the right input, likewise."""
         return self._late(RIGHT)
 
-    @cached_property
-    def invalid_left(self) -> DataFrame:
-        """The rows of the left input without a usable time: the columns of `invalid_events`."""
-        return invalid_events(self._inputs.prepared[LEFT], self._inputs.pipelines[LEFT])
-
-    @cached_property
-    def invalid_right(self) -> DataFrame:
-        """The rows of the right input without a usable time."""
-        return invalid_events(self._inputs.prepared[RIGHT], self._inputs.pipelines[RIGHT])
-
-    @cached_property
-    def accepted_rows(self) -> DataFrame:
-        """The rows that were not late: `side` (0: left), `at_ms` (event time), `is_late` (false), `row_count` (1)."""
-        sides = [
-            self._side(side).select(
-                F.lit(side).alias("side"),
-                F.col(c.TS_MS).alias("at_ms"),
-                F.lit(False).alias("is_late"),
-                F.lit(1).alias("row_count"),
-            )
-            for side in (LEFT, RIGHT)
-        ]
-        return sides[LEFT].union(sides[RIGHT])
-
     @property
     def _used(self) -> list[str]:
         return [*key_columns(self._joining), _CELL, c.TS_MS, c.CLOCK_US, _AT]
 
     def _side(self, side: int) -> DataFrame:
         """Return the rows of a side that are not late."""
-        ts, watermark = F.col(c.TS_MS), F.col(c.WATERMARK_MS)
-        not_late = self._judged.near.where(~lateness.is_behind_strictly(ts, watermark))
-        near = not_late.withColumn(_AT, lateness.is_at(ts, watermark))
+        not_late = self._judged.near.where(~self._is_late())
+        near = not_late.withColumn(_AT, lateness.is_at(F.col(c.TS_MS), F.col(c.WATERMARK_MS)))
         ahead = self._judged.ahead.withColumn(_AT, F.lit(False))
         names = [*key_columns(self._joining), c.WINDOW_MS, c.TS_MS, c.CLOCK_US, _AT, ROW[side]]
         return ahead.where(is_side(side)).select(names).union(near.where(is_side(side)).select(names))
@@ -141,11 +117,15 @@ class IntervalJoined:
             has_ended |= F.col(_AT) & (distance == F.lit(self._first_ms)) & advanced
         return has_ended
 
+    @staticmethod
+    def _is_late() -> Column:
+        return lateness.is_behind_strictly(F.col(c.TS_MS), F.col(c.WATERMARK_MS))
+
     def _late(self, side: int) -> DataFrame:
         pipeline = self._inputs.pipelines[side]
-        is_late = lateness.is_behind_strictly(F.col(c.TS_MS), F.col(c.WATERMARK_MS))
-        late = self._judged.near.where(is_side(side) & is_late)
-        rows = late.select(f"{ROW[side]}.*", c.EVENT_US, c.ARRIVAL_US, c.CLOCK_US, c.TS_MS, c.WATERMARK_MS)
+        rows = self._late_rows(side).select(
+            f"{ROW[side]}.*", c.EVENT_US, c.ARRIVAL_US, c.CLOCK_US, c.TS_MS, c.WATERMARK_MS
+        )
         return rows.select(*beside(rows, late_columns(pipeline), pipeline))
 
 

@@ -33,8 +33,7 @@ from spark_jobs.replay.windows import lateness
 from spark_jobs.semantics.rows.instants import MIN
 
 AT = c.PREFIX + "at_ms"  # the time of a place: reach of a row, or event time of a late row
-FIRED = c.PREFIX + "fired_ms"  # F of a late left row, at the place `AT` of its emission; null: its key has not fired
-REACHED = c.PREFIX + "reached_ms"  # R of it
+REACHED = c.PREFIX + "reached_ms"  # R of a late left row, at the place `AT` of its emission; null: no firing
 CELL = c.PREFIX + "cell_ms"  # event time of the last on-time version up to the event time of a late row
 NEXT = c.PREFIX + "next_ms"  # event time of the first on-time version after it
 ANY = c.PREFIX + "any_ms"  # event time of the newest version whose reach is up to it
@@ -130,7 +129,7 @@ def at_event_times(placed: DataFrame, keys: Sequence[str]) -> DataFrame:
 
 
 def fired(placed: DataFrame, keys: Sequence[str], advances: DataFrame) -> DataFrame:
-    """Return the last firing before each emission of a late left row: the key, `AT`, `FIRED`, `REACHED`."""
+    """Return the last firing before each emission of a late left row: the key, `AT`, `REACHED`."""
     step = F.struct(F.col(AT).alias("at"), F.col(_W).alias("before"))
     by_segment = (
         placed.where(F.col(_PLACE).isin(_EMISSION, _VERSION))
@@ -149,12 +148,7 @@ def fired(placed: DataFrame, keys: Sequence[str], advances: DataFrame) -> DataFr
     folded = by_segment.select(*keys, AT, last.alias("threshold_ms"))
     reached = timeline.first_reaching(folded, advances.select("watermark_ms"))
     has_fired = F.col("threshold_ms") > F.lit(MIN)
-    return reached.select(
-        *keys,
-        AT,
-        F.when(has_fired, F.col("threshold_ms")).alias(FIRED),
-        F.when(has_fired, F.col("reached.watermark_ms")).alias(REACHED),
-    )
+    return reached.select(*keys, AT, F.when(has_fired, F.col("reached.watermark_ms")).alias(REACHED))
 
 
 def _all_places(rows: KeyRows) -> DataFrame:

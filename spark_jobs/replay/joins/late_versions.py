@@ -10,8 +10,12 @@ that have arrived before the next advance. Its key has fired last at the reach F
 A key that fires drops all versions below the newest that is reached. If that one is after a, only versions that arrived
 after R are left. These are late, and came at w, since they fire their key themselves.
 
-A late version is compared with the late left rows between the same two on-time versions: any other is not the greatest,
-or decides nothing.
+So a late version with a lesser watermark before it has come before F. Two running maxima over the late rows decide,
+however many rows a key has on both sides:
+
+- `_EARLIER`, the greatest of these versions between the same two on-time versions as a. If it is after a, older
+  versions are gone. If not, it is the greatest of them that counts.
+- `_BEST`, the greatest of the late versions with b <= a and the watermark w.
 """
 
 from __future__ import annotations
@@ -19,14 +23,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.joins import key_firings
 from spark_jobs.replay.joins.inputs import LEFT, RIGHT, ROW, is_side
 from spark_jobs.replay.joins.join_watermark import Judged
-from spark_jobs.replay.joins.key_firings import ANY, AT, CELL, FIRED, NEXT, REACHED, KeyRows
+from spark_jobs.replay.joins.key_firings import ANY, AT, CELL, NEXT, REACHED, KeyRows
 from spark_jobs.replay.joins.null_safe import OTHER, null_safe_join
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.store import Store
@@ -37,7 +41,8 @@ VERDICT = c.PREFIX + "verdict"
 #: Verdicts: a late left row with and without a version, one that no emission has reached, and a late version.
 JOINED, UNMATCHED, WAITS, KEPT = "joined", "unmatched", "waits", "kept"
 
-_NEAR, _PASSES, _BEST = c.PREFIX + "is_near", c.PREFIX + "passes", c.PREFIX + "best"
+_CANDIDATE = c.PREFIX + "candidate"  # a late version, a struct of `ts_ms` and `row`
+_NEWEST, _EARLIER, _BEST = c.PREFIX + "newest_ms", c.PREFIX + "earlier", c.PREFIX + "best"
 _GONE, _REPLACEMENT = c.PREFIX + "is_gone", c.PREFIX + "replacement"
 # More late left rows than this are joined with all left rows by shuffling both sides.
 _BROADCAST = 200_000
@@ -71,7 +76,7 @@ def late_versions(
     late_rows = null_safe_join(by_emission, at_times, [*keys, c.TS_MS])
     late_rows = null_safe_join(late_rows, key_firings.fired(placed, keys, advances), [*keys, AT])
     compared = _compared(late_rows, _late_versions(rows, at_times), keys)
-    decided = _decided(late_rows, compared, advances, keys, closes=together.replay.closes)
+    decided = _decided(compared, advances, keys, closes=together.replay.closes)
     return LateVersions(keys, store.keep("late_versions", decided))
 
 
@@ -104,63 +109,46 @@ def with_verdict(late_left: DataFrame, late: LateVersions) -> DataFrame:
 
 
 def _late_versions(rows: KeyRows, at_times: DataFrame) -> DataFrame:
-    """Return the late versions: the key, `version_ms`, `version_before_ms`, `POSITION`, the row, `CELL`."""
-    late = rows.late.where(is_side(RIGHT)).select(*rows.keys, c.TS_MS, c.WATERMARK_MS, c.POSITION, ROW[RIGHT])
-    placed = null_safe_join(late, at_times.select(*rows.keys, c.TS_MS, CELL), [*rows.keys, c.TS_MS])
-    return placed.withColumnsRenamed({c.TS_MS: "version_ms", c.WATERMARK_MS: "version_before_ms"})
+    """Return the late versions: the key, `TS_MS`, `WATERMARK_MS`, `POSITION`, `CELL`, `_CANDIDATE`."""
+    version = F.struct(F.col(c.TS_MS).alias("ts_ms"), F.col(ROW[RIGHT]).alias("row"))
+    late = rows.late.where(is_side(RIGHT)).select(
+        *rows.keys, c.TS_MS, c.WATERMARK_MS, c.POSITION, version.alias(_CANDIDATE)
+    )
+    return null_safe_join(late, at_times.select(*rows.keys, c.TS_MS, CELL), [*rows.keys, c.TS_MS])
 
 
 def _compared(late_left: DataFrame, versions: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Compare late left rows with late versions.
+    """Return late left rows with the late versions that may count for each.
 
-    A row is a key, `TS_MS` and `WATERMARK_MS` of `late_left`: `_PASSES` if a late version has dropped older ones,
-    `_NEAR` the greatest that counts if none are gone, `_BEST` if they are (structs of `ts_ms` and `row`).
+    `_EARLIER` is the greatest of its cell with a lesser watermark before it. `_BEST` is the greatest up to the row's
+    event time with the same watermark. Of equal event times the last to arrive counts.
     """
-    names = [*keys, c.TS_MS, c.WATERMARK_MS]
-    a, w = F.col(c.TS_MS), F.col(c.WATERMARK_MS)
-    b, before = F.col("version_ms"), F.col("version_before_ms")
-    is_valid, never = b <= a, F.lit(False)
-    in_cell = null_safe_join(late_left, versions, [*keys, CELL]).select(
-        *names,
-        (is_valid & before.between(a, w)).alias(_NEAR),
-        never.alias(_BEST),
-        F.coalesce((b > a) & (before < F.col(FIRED)), never).alias(_PASSES),
-        *_candidate(),
-    )
-    at_once = null_safe_join(late_left, versions.drop(CELL), keys, is_valid & (before == w)).select(
-        *names, never.alias(_NEAR), F.lit(True).alias(_BEST), never.alias(_PASSES), *_candidate()
-    )
-    together = in_cell.where(F.col(_NEAR) | F.col(_PASSES)).union(at_once)
-    greatest = {
-        name: F.max_by(F.when(F.col(name), F.col("version")), F.when(F.col(name), F.col("place")))
-        for name in (_NEAR, _BEST)
-    }
-    return together.groupBy(*names).agg(
-        F.max(_PASSES).alias(_PASSES), *(column.alias(name) for name, column in greatest.items())
-    )
+    rows = late_left.unionByName(versions, allowMissingColumns=True)
+    is_version = F.col(_CANDIDATE).isNotNull()
+    at_once = Window.partitionBy(*keys, c.WATERMARK_MS).orderBy(c.TS_MS, is_version.desc(), c.POSITION)
+    # Left rows come before versions of their watermark.
+    in_cell = Window.partitionBy(*keys, CELL).orderBy(c.WATERMARK_MS, is_version, c.POSITION)
+    so_far, earlier = (order.rowsBetween(Window.unboundedPreceding, Window.currentRow) for order in (at_once, in_cell))
+    best = rows.withColumn(_BEST, F.last(_CANDIDATE, ignorenulls=True).over(so_far))
+    newest = best.withColumn(_NEWEST, F.max(F.when(is_version, F.col(c.TS_MS))).over(earlier))
+    replaces = F.when(F.col(c.TS_MS) == F.col(_NEWEST), F.col(_CANDIDATE))
+    compared = newest.withColumn(_EARLIER, F.last(replaces, ignorenulls=True).over(earlier))
+    return compared.where(~is_version).drop(_CANDIDATE, c.POSITION, _NEWEST)
 
 
-def _candidate() -> list[Column]:
-    """Return a late version as a result, and its place among the versions."""
-    return [
-        F.struct(F.col("version_ms").alias("ts_ms"), F.col(ROW[RIGHT]).alias("row")).alias("version"),
-        F.struct("version_ms", c.POSITION).alias("place"),
-    ]
-
-
-def _decided(
-    late_left: DataFrame, compared: DataFrame, advances: DataFrame, keys: Sequence[str], *, closes: bool
-) -> DataFrame:
+def _decided(compared: DataFrame, advances: DataFrame, keys: Sequence[str], *, closes: bool) -> DataFrame:
     """Return the rows of `LateVersions.corrections`; `closes`: the input ends."""
-    names = [*keys, c.TS_MS, c.WATERMARK_MS]
-    beside = null_safe_join(late_left, compared, names, how="left")
     last = F.broadcast(advances.agg(F.max("watermark_ms").alias("last_ms")))
-    is_gone = F.coalesce(F.col(NEXT) <= F.col(REACHED), F.lit(False)) | F.coalesce(_PASSES, F.lit(False))
-    replacement = F.when(is_gone, F.col(_BEST)).otherwise(F.col(_NEAR))
+    earlier_ms, best_ms = (F.col(name).getField("ts_ms") for name in (_EARLIER, _BEST))
+    passes = F.coalesce(earlier_ms > F.col(c.TS_MS), F.lit(False))
+    is_gone = F.coalesce(F.col(NEXT) <= F.col(REACHED), F.lit(False)) | passes
+    is_best = is_gone | earlier_ms.isNull() | (best_ms >= earlier_ms)
+    replacement = F.when(is_best, F.col(_BEST)).otherwise(F.col(_EARLIER))
     matches = replacement.isNotNull() | (~is_gone & F.col(ANY).isNotNull())
     verdict = F.when(matches, JOINED).otherwise(UNMATCHED)
     if not closes:
         verdict = F.when(F.col(c.WATERMARK_MS) >= F.col("last_ms"), WAITS).otherwise(verdict)
-    return beside.crossJoin(last).select(
+    names = [*keys, c.TS_MS, c.WATERMARK_MS]
+    return compared.crossJoin(last).select(
         *names, is_gone.alias(_GONE), replacement.alias(_REPLACEMENT), verdict.alias(VERDICT)
     )

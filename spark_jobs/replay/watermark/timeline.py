@@ -6,8 +6,7 @@ Law: with advances `W_1 < W_2 < ...` at epochs `k_1 < k_2 < ...`,
     a window with last instant T fires at the first i with W_i >= T
 
 Tumbling and sliding windows share few thresholds, which first passages solve without a timeline (semantics B4). The
-threshold of a session may be any millisecond, so it is looked up in the timeline. The stretches `(W_(i-1), W_i]` are
-disjoint, and are joined by cells of event time that contain about one stretch each.
+threshold of a session may be any millisecond, so it is looked up in the timeline (`stretches`).
 """
 
 from __future__ import annotations
@@ -21,16 +20,13 @@ from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.epochs import Axis, axis
 from spark_jobs.replay.rows.prepare import declared_labels
 from spark_jobs.replay.watermark import combined, custom, multiplexer, union
+from spark_jobs.replay.watermark.stretches import REACHED_MS, REACHED_US, stretches
 
 FIRED_US = c.PREFIX + "fired_us"  # clock of the emission that fires the row's window; null: not fired
 FIRED_WATERMARK = c.PREFIX + "fired_watermark"  # the watermark of that emission, a TIMESTAMP
 
-_FROM, _TO, _CELL = c.PREFIX + "from_ms", c.PREFIX + "to_ms", c.PREFIX + "cell"
-_PROBE, _PROBE_CELL = c.PREFIX + "probe_ms", c.PREFIX + "probe_cell"
 _STRETCH = c.PREFIX + "stretch_before"
-_CLOCK, _END = c.PREFIX + "advance_us", c.PREFIX + "end_us"
-# A timeline beyond this length is joined by shuffling both sides.
-_BROADCAST = 200_000
+_END = c.PREFIX + "end_us"
 
 
 def advances(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
@@ -134,8 +130,8 @@ def fired(
 ) -> DataFrame:
     """`windows` with `FIRED_US` and `FIRED_WATERMARK`: the first advance that reaches `last_ms`, or the end of input.
 
-    Both are null if neither reaches it. `timeline` is `advances` and should be stored: a small job reads its extent
-    first. `groups` are the census groups that move the watermark.
+    Both are null if neither reaches it. `timeline` is `advances` and should be stored: small jobs read it first.
+    `groups` are the census groups that move the watermark.
     """
     closes = pipeline.replay.closes
     ended = F.coalesce(F.lit(until_us).cast("long"), F.max("last_clock_us"))
@@ -144,32 +140,16 @@ def fired(
     at_end = F.when(F.col(_END).isNotNull(), timestamps.end_of_input())
     return passed.withColumns(
         {
-            FIRED_US: F.coalesce(_CLOCK, _END),
-            FIRED_WATERMARK: F.coalesce(timestamps.from_millis(F.col(_TO)), at_end),
+            FIRED_US: F.coalesce(REACHED_US, _END),
+            FIRED_WATERMARK: F.coalesce(timestamps.from_millis(F.col(REACHED_MS)), at_end),
         }
-    ).drop(_FROM, _TO, _CELL, _PROBE, _PROBE_CELL, _CLOCK, _END)
+    ).drop(REACHED_MS, REACHED_US, _END)
 
 
 def _first_reaching(windows: DataFrame, last_ms: Column, timeline: DataFrame) -> DataFrame:
-    """Return `windows`, each with `_TO` and `_CLOCK` of its stretch; null after the last stretch."""
-    count, lowest, highest = timeline.agg(F.count("*"), F.min("watermark_ms"), F.max("watermark_ms")).collect()[0]
-    if not count:
+    """Return `windows`, each with `REACHED_MS` and `REACHED_US`; null after the last advance."""
+    by_cell = stretches(timeline)
+    if by_cell is None:
         nothing = F.lit(None).cast("long")
-        return windows.withColumns({_TO: nothing, _CLOCK: nothing})
-    width = max(1, (highest - lowest) // count)
-    in_order = Window.partitionBy(F.lit(0)).orderBy("watermark_ms")
-    # The first stretch has no lower end: a threshold below it is looked up as the first watermark.
-    lower = F.coalesce(F.lag("watermark_ms").over(in_order) + F.lit(1), "watermark_ms")
-    stretches = timeline.select(lower.alias(_FROM), F.col("watermark_ms").alias(_TO), F.col("clock_us").alias(_CLOCK))
-    cells = stretches.withColumn(_CELL, F.explode(F.sequence(_cell(F.col(_FROM), width), _cell(F.col(_TO), width))))
-    probed = windows.withColumn(_PROBE, F.greatest(last_ms, F.lit(lowest))).withColumn(
-        _PROBE_CELL, _cell(F.col(_PROBE), width)
-    )
-    inside = (F.col(_PROBE) >= F.col(_FROM)) & (F.col(_PROBE) <= F.col(_TO))
-    near = F.broadcast(cells) if count <= _BROADCAST else cells
-    return probed.join(near, (F.col(_PROBE_CELL) == F.col(_CELL)) & inside, "left")
-
-
-def _cell(ms: Column, width: int) -> Column:
-    """`floor(ms / width)` in whole numbers."""
-    return F.call_function("div", ms - F.pmod(ms, F.lit(width)), F.lit(width))
+        return windows.withColumns({REACHED_MS: nothing, REACHED_US: nothing})
+    return by_cell.first_reaching(windows, last_ms)

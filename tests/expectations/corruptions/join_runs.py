@@ -61,6 +61,16 @@ _SPLIT = from_mapping(
         "join": {"key": ["order_id"], "between": ["-5s", "10s"], "second_when": "kind = 'payment'"},
     }
 )
+# An expression with a default has a value for a pair without a second row too.
+_SPLIT_AS_OF = from_mapping(
+    {
+        "name": "paid_orders",
+        "source": {"table": "e/e", "event_time": "coalesce(made, timestamp'1970-01-01')", "arrival_time": "landed"},
+        "watermark": {"strategy": "monotonous"},
+        "join": {"key": ["order_id"], "as_of": "left_outer", "second_when": "kind = 'payment'"},
+        "quality": {"max_too_late_ratio": 0.5},
+    }
+)
 _PAIR = (
     "orders struct<order_id string, made timestamp, landed timestamp>, "
     "payments struct<paid_for string, paid timestamp, landed timestamp>, fired_at timestamp, run_id string"
@@ -82,6 +92,7 @@ _SPLIT_SCHEMAS = {
     "late_events": _LATE,
     **_INVALID,
 }
+_SPLIT_AS_OF_SCHEMAS = {**_SPLIT_SCHEMAS, "late_events": f"{_LATE}, {_VERDICT}"}
 
 
 def order(key: str | None, event: float, arrival: float) -> tuple[Any, ...]:
@@ -178,6 +189,18 @@ _ROWS: dict[str, Rows] = {
         "late_events": [],
         "invalid_events": [],
     },
+    "split_as_of_join": {
+        "pairs": [
+            {
+                "left": ("a", at(10), at(11), "order"),
+                "right": None,
+                "event_time": at(10),
+                "fired_at": at(16),
+            }
+        ],
+        "late_events": [],
+        "invalid_events": [],
+    },
 }
 _READ = {"rows_read_of_orders": 6, "filtered_of_orders": 1, "on_time_of_orders": 3, "late_of_orders": 0}
 _READ |= {"rows_read_of_payments": 4, "filtered_of_payments": 0, "on_time_of_payments": 2, "late_of_payments": 1}
@@ -185,6 +208,7 @@ _READ |= {"unassigned_of_orders": 0, "unassigned_of_payments": 0}
 _LEFT_OUT = {"invalid_of_orders": 1, "invalid_of_payments": 0, "too_late_of_orders": 1, "too_late_of_payments": 1}
 _COUNTS = {**_READ, **_LEFT_OUT}
 _NO_COUNTS = {name.replace("orders", "left").replace("payments", "right"): 0 for name in _COUNTS}
+_ONE_ORDER = {**_NO_COUNTS, "rows_read_of_left": 1, "on_time_of_left": 1}
 
 
 def _run(kind: str, pipeline: Pipeline, schemas: Mapping[str, str], counts: Mapping[str, int] = _COUNTS) -> StagedRun:
@@ -199,4 +223,5 @@ RUNS: Mapping[str, StagedRun] = {
     "window_join": _run("window_join", _WINDOW, _WINDOW_SCHEMAS),
     "session_join": _run("session_join", _SESSION, _WINDOW_SCHEMAS),
     "split_join": _run("split_join", _SPLIT, _SPLIT_SCHEMAS, _NO_COUNTS),
+    "split_as_of_join": _run("split_as_of_join", _SPLIT_AS_OF, _SPLIT_AS_OF_SCHEMAS, _ONE_ORDER),
 }

@@ -93,6 +93,10 @@ enter(
             change("pairs", 0, payments=order("a", 10.001, 11)),
             {_SECOND_NOT_AFTER},
         ),
+        "a_version_without_a_time": (
+            change("pairs", 0, payments=("a", None, at(9))),
+            {_SECOND_NOT_AFTER},
+        ),
         "an_event_time_of_the_version": (
             change("pairs", 0, event_time=at(8)),
             {"pairs.the_event_time_of_a_pair_is_that_of_its_first_row"},
