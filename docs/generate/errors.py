@@ -186,6 +186,7 @@ INTERNAL: Mapping[str, str] = {
     "UnreadableAggregateError": "only the reference implementation: pass a Python function in place of the aggregate",
     "NoPublicationError": "a page of Airflow about a run that has published nothing; the page has the message",
     "TooManyRowsError": "a table too large for a page of Airflow; the page has the message",
+    "WindowStartError": "an instant of `--window` that names no window, or several; becomes an `InputError`",
     "NotReplayedError": "a source that a page of Airflow does not read; the page states the reason beside its content",
     "TookTooLongError": "an answer too slow for a page of Airflow; the page has the message",
     "ShowSourceError": "a wrong value of `TIDEMARK_PAGES_SHOW_SOURCE`; pages of Airflow have the message",

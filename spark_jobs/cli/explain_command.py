@@ -28,7 +28,7 @@ def explain(
     window: Annotated[
         str,
         typer.Option(
-            metavar="TIME", help="Explain the window that starts at this time, or the session around it; ISO 8601."
+            metavar="TIME", help="Explain the window that starts at or contains this time, or the session; ISO 8601."
         ),
     ] = "",
     key: Annotated[

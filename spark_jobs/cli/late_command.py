@@ -15,6 +15,9 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.durations import format_duration
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spark_jobs.inspection.run_settings import RunSettings
     from spark_jobs.jobs.late.missed_rows import MissedRows
     from spark_jobs.pipeline import Pipeline
     from spark_jobs.tables.run import Run
@@ -41,13 +44,16 @@ def late(
     """Show how many rows were too late or invalid, and what would have saved them. Needs no Spark."""
     recorded_runs.require(request.lake, "--run", run)
     published = _published(request, run)
+    from spark_jobs.inspection.run_settings import RunSettings
     from spark_jobs.jobs.late.missed_rows import missed_rows
 
     groups = by or (["reason"] if invalid else ["partition"] if _has_partitions(request.pipeline) else [])
     rows = missed_rows(
         request.pipeline, request.lake, published, groups, invalid=invalid, condition=condition, most=limit
     )
-    return Answer(rows.as_json(), lambda: _show(request.pipeline, rows))
+    settings, changed = RunSettings.of(published), recorded_runs.settings_changes(published, request.pipeline)
+    content = {**rows.as_json(), "changed_settings": changed}
+    return Answer(content, lambda: _show(settings, rows, changed))
 
 
 def _has_partitions(pipeline: Pipeline) -> bool:
@@ -66,19 +72,24 @@ def _published(request: Request, run_id: str) -> Run:
     return runs[-1]
 
 
-def _show(pipeline: Pipeline, rows: MissedRows) -> None:
+def _show(settings: RunSettings, rows: MissedRows, changed: Sequence[str]) -> None:
+    """Print the groups; `settings` are those of the run, and `changed` those that the file has changed since."""
     kind = "invalid" if rows.table == "invalid_events" else "too late"
     printing.print_line(
         f"{rows.pipeline}, run {rows.run_id}: {rows.rows:,} {'row' if rows.rows == 1 else 'rows'} {kind}"
     )
+    if changed:
+        printing.print_line("the file has other settings than the published results:")
+        for change in changed:
+            printing.print_line(f"  {change}")
     if not rows.groups:
-        if kind == "too late" and pipeline.windows.drops_late:
+        if kind == "too late" and settings.drops_late:
             printing.print_line("windows.late_data is drop: late rows are counted in status, and not kept")
         return
     printing.OUT.print(fitting(_columns(rows), printing.OUT.width))
     if rows.groups_in_all > len(rows.groups):
         printing.print_line(f"the {len(rows.groups):,} largest of {rows.groups_in_all:,} groups; --limit shows more")
-    for line in _remedies(pipeline, rows):
+    for line in _remedies(settings, rows):
         printing.print_line(line)
 
 
@@ -99,17 +110,16 @@ def _columns(rows: MissedRows) -> list[Column]:
     return columns
 
 
-def _remedies(pipeline: Pipeline, rows: MissedRows) -> list[str]:
-    """Return what would have saved all listed rows."""
+def _remedies(settings: RunSettings, rows: MissedRows) -> list[str]:
+    """Return what would have saved all listed rows, with the settings of the run as far as they are known."""
     most = max((group.lateness_for_all_ms or 0 for group in rows.groups), default=0)
     if not most:
         return []
-    more = most - pipeline.windows.allowed_lateness_ms
-    at_most = " at most" if pipeline.windows.is_session else ""
+    at_most = " at most" if settings.is_session else ""
     lines = [f"all of these rows would have counted with windows.allowed_lateness{at_most} {format_duration(most)}"]
-    if pipeline.watermark.has_bound and not pipeline.is_united and more > 0:
-        bound = format_duration(pipeline.watermark.bound_ms + more)
-        lines.append(f"or with watermark.out_of_orderness{at_most} {bound}")
+    bound, lateness_ms = settings.bound, settings.lateness_ms
+    if bound is not None and lateness_ms is not None and most > lateness_ms:
+        lines.append(f"or with {bound.setting}{at_most} {format_duration(bound.ms + most - lateness_ms)}")
     return lines
 
 

@@ -12,6 +12,8 @@ from spark_jobs.explain import words
 from spark_jobs.explain.explanations import (
     INVALID,
     LEFT_OUT,
+    RULES,
+    UNASSIGNED,
     ExplainedPane,
     ExplainedPartner,
     ExplainedRow,
@@ -23,6 +25,7 @@ from spark_jobs.jobs.explain.explain import Explanation, Request
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.semantics.rows.instants import END_OF_INPUT
+from spark_jobs.semantics.windows.lateness import Lateness
 
 #: How many rows of the other input are listed.
 _MOST_PARTNERS = 10
@@ -59,7 +62,8 @@ def _versions(explained: Explanation) -> str:
 def _row(pipeline: Pipeline, row: ExplainedRow) -> Iterator[str]:
     yield _values(row.row, row.input)
     reason = f" ({row.reason})" if row.reason else ""
-    yield f"  {words.fates(pipeline.join)[row.fate]}{reason}"
+    of_fate = words.fates(pipeline.join, drops_late=pipeline.windows.drops_late)[row.fate]
+    yield f"  {of_fate}{reason}{_rule_without_window(pipeline, row)}"
     yield f"  event time    {_time(row.event_time) or 'none'}"
     if row.arrival_time is not None:
         place = "" if row.rows_before is None else f"   {words.rows(row.rows_before)} arrived before it"
@@ -71,13 +75,21 @@ def _row(pipeline: Pipeline, row: ExplainedRow) -> Iterator[str]:
     if len(several) > 1:
         for each in several:
             own = "   the row's partition" if each.source_partition == row.source_partition else ""
-            holds = "   holds the others back" if each.holds_back else ""
+            holds = "   holds the others back" if each.holds_back else "   idle" if each.is_idle else ""
             yield f"    {each.source_partition or '(null)'}: {_watermark(each.watermark)}{holds}{own}"
+        if any(each.is_idle is None for each in several):
+            yield "    which other partitions were idle is unknown"
     for window in row.windows:
         yield from _window(window)
     if pipeline.join is not None and not pipeline.join.by_window:
         yield from _partners(row.partners, as_of=pipeline.join.is_as_of)
     yield from _remedies(pipeline, row)
+
+
+def _rule_without_window(pipeline: Pipeline, row: ExplainedRow) -> str:
+    has_windows = pipeline.join is None or pipeline.join.by_window
+    is_outside = not row.windows and row.fate in (UNASSIGNED, Lateness.TOO_LATE.value)
+    return f" (rule {RULES[UNASSIGNED]})" if has_windows and is_outside else ""
 
 
 def _partners(partners: Sequence[ExplainedPartner] | None, *, as_of: bool) -> Iterator[str]:
@@ -99,6 +111,8 @@ def _window(window: ExplainedWindow) -> Iterator[str]:
     closing = _watermark(window.closes_at_watermark) if window.closes_at_watermark else "none"
     yield f"  window {bounds}: {window.verdict.replace('_', ' ')} (rule {window.rule})"
     yield f"    fires at watermark {_watermark(window.fires_at_watermark)}, closes at {closing}"
+    if window.is_repaired:
+        yield "    a repair has computed this window again, with all of its late rows"
     if window.panes is None:
         yield "    the panes are not listed: the window has too many rows"
     for pane in window.panes or ():
@@ -116,13 +130,14 @@ def _remedies(pipeline: Pipeline, row: ExplainedRow) -> Iterator[str]:
     if row.least_bound_increase_ms is not None:
         more = format_duration(row.least_bound_increase_ms)
         yield f"  it would have counted with the bound of each source greater by {more}"
-    setting = "watermark.lag" if pipeline.watermark.follows_clock else "watermark.out_of_orderness"
-    now = pipeline.watermark.lag_ms if pipeline.watermark.follows_clock else pipeline.watermark.bound_ms
-    remedies = [(setting, now, row.least_bound_ms)]
-    remedies.append(("windows.allowed_lateness", pipeline.windows.allowed_lateness_ms, row.least_lateness_ms))
+    mark = pipeline.watermark
+    now = words.bound_now(mark.strategy, mark.lag_ms if mark.follows_clock else mark.bound_ms)
+    remedies = [(words.bound_setting(mark.strategy), now, row.least_bound_ms)]
+    lateness = format_duration(pipeline.windows.allowed_lateness_ms)
+    remedies.append(("windows.allowed_lateness", lateness, row.least_lateness_ms))
     for name, before, least in remedies:
         if least is not None:
-            yield f"  it would have counted with {name} {format_duration(least)} (now {format_duration(before)})"
+            yield f"  it would have counted with {name} {format_duration(least)} (now {before})"
 
 
 def _show_window(life: WindowLife | None) -> None:

@@ -8,12 +8,13 @@
     partitions   the watermark of each source partition before a chosen row
     emissions    the emissions that reach thresholds of the watermark
 
-The watermarks are those of the ground, which reads the times of all rows. Only few rows are collected.
+The watermarks are those of the ground, which reads the times of all rows. Only few rows are collected: those around a
+chosen row are counted first, and chosen rows with the same rows around them share these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -29,7 +30,7 @@ from spark_jobs.replay.joins.inputs import LEFT, ROW, SIDE
 from spark_jobs.replay.rows import arrival_order, window_assigners
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.prepare import fills_windows
-from spark_jobs.replay.watermark import combined, timeline
+from spark_jobs.replay.watermark import combined, idleness, timeline
 from spark_jobs.replay.windows import late_events
 from spark_jobs.semantics.joins.interval_join import JoinBounds
 from spark_jobs.semantics.rows.instants import MAX, MIN
@@ -41,7 +42,7 @@ ID = c.PREFIX + "chosen"
 _FROM, _TO, _TS = c.PREFIX + "from_ms", c.PREFIX + "to_ms", c.PREFIX + "chosen_ms"
 _OWN, _NUMBER, _RANK = c.PREFIX + "own", c.PREFIX + "number", c.PREFIX + "epoch_rank"
 _ISLAND, _OWN_ISLAND, _SIZE = c.PREFIX + "island", c.PREFIX + "own_island", c.PREFIX + "size"
-_OWN_SIDE = c.PREFIX + "own_side"
+_OWN_SIDE, _GROUP, _PLACE = c.PREFIX + "own_side", c.PREFIX + "group", c.PREFIX + "place"
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Around:
     """The rows of a chosen row's key, in the order of arrival, and the chosen row among them.
 
     `sources` are the collected rows of `Stream.filling` behind them. `size` is the number of rows around; if they are
-    too many, the chosen row stands alone.
+    too many, the chosen row stands alone. Both lists are those of every chosen row with the same rows around it.
     """
 
     row: ArrivedRow
@@ -89,9 +90,15 @@ class Arrived:
         """Return what is around each chosen row that fills windows, by its `ID`."""
         spec = self._pipeline.windows
         oldest, newest = window_assigners.oldest_ms(F.col(c.TS_MS), spec), F.col(c.WINDOW_MS)
-        own = self._keyed(chosen, {_FROM: F.least(oldest, newest), _TO: window_assigners.end_ms(newest, spec)})
-        near = self._near(own, () if spec.is_session else (_is_within(),))
-        return self._collected(_component(near, spec.gap_ms) if spec.is_session else near)
+        # A row between two windows is behind the end of its newest.
+        end = F.greatest(window_assigners.end_ms(newest, spec), F.col(c.TS_MS) + F.lit(1))
+        own = self._keyed(chosen, {_FROM: F.least(oldest, newest), _TO: end})
+        if not spec.is_session:
+            return self._shared(own, (_FROM, _TO), (_is_within(),))
+        components = self._components(own, spec.gap_ms)
+        sizes = {row[ID]: int(row[_SIZE]) for row in components.select(ID, _SIZE).collect()}
+        bounded = own.drop(_FROM, _TO).join(F.broadcast(components.drop(_SIZE)), ID)
+        return self._shared(bounded, (_FROM, _TO), (_is_within(),), sizes)
 
     def around_joining(self, chosen: DataFrame, side: int, reach: JoinBounds) -> Mapping[int, Around]:
         """Return what is around each chosen row of a side in a join by interval, by its `ID`."""
@@ -99,11 +106,15 @@ class Arrived:
         span = (ts + first_ms, ts + last_ms) if side == LEFT else (ts - last_ms, ts - first_ms)
         own = self._keyed(chosen, {_FROM: span[0], _TO: span[1] + 1, _OWN_SIDE: F.lit(side)})
         may_join = (F.col(SIDE) != F.col(_OWN_SIDE)) & _is_within()
-        return self._collected(self._near(own, (may_join | _is_own(),)))
+        near = self._near(own, (may_join | _is_own(),))
+        sizes = _sizes(near)
+        rows = self._collected(near.where(F.col(ID).isin(_few(sizes)) | _is_own()))
+        places = {row[ID]: row[_OWN] for row in own.select(ID, _OWN).collect()}
+        return {number: _around(of, places[number], sizes[number]) for number, of in rows.items()}
 
     def around_key(self, chosen: DataFrame) -> Mapping[int, Around]:
         """Return all rows of the key of each chosen row in a join as of, by its `ID`."""
-        return self._collected(self._near(self._keyed(chosen, {}), ()))
+        return self._shared(self._keyed(chosen, {}), (), ())
 
     def _keyed(self, chosen: DataFrame, span: Mapping[str, Column]) -> DataFrame:
         """Return the chosen rows that fill windows, with what is around them."""
@@ -121,20 +132,74 @@ class Arrived:
         meets = [*same, *conditions]
         return self._stream.filling.join(F.broadcast(own), reduce(Column.__and__, meets) if meets else F.lit(True))
 
-    def _collected(self, near: DataFrame) -> Mapping[int, Around]:
-        sized = near.withColumn(_SIZE, F.count("*").over(Window.partitionBy(ID)))
-        few = sized.where((F.col(_SIZE) <= MOST_AROUND) | _is_own()).localCheckpoint()
+    def _shared(
+        self,
+        own: DataFrame,
+        span: Sequence[str],
+        conditions: Sequence[Column],
+        sizes: Mapping[int, int] | None = None,
+    ) -> Mapping[int, Around]:
+        """Return what is around each chosen row; those with one key and span share it.
+
+        `sizes` are the numbers of rows around the chosen rows, if they are known.
+        """
+        alike: list[Any] = [*map(_of_chosen, self._key), *span] or [F.lit(0)]
+        grouped = own.withColumn(_GROUP, F.min(ID).over(Window.partitionBy(*alike))).localCheckpoint()
+        members = grouped.select(ID, _GROUP, _OWN).collect()
+        if not members:
+            return {}
+        near = self._near(grouped.where(F.col(ID) == F.col(_GROUP)), conditions)
+        sizes = sizes or _sizes(near)
+        few = set(_few(sizes))
+        rows = self._collected(near.where(F.col(ID).isin(sorted(few))))
+        if alone := [row[ID] for row in members if row[_GROUP] not in few]:
+            rows |= self._collected(self._near(grouped.where(F.col(ID).isin(alone)), (*conditions, _is_own())))
+        arrived = {number: _arrived(of) for number, of in rows.items()}
+        return {
+            row[ID]: _around(rows[of], row[_OWN], sizes[row[_GROUP]], arrived[of])
+            for row in members
+            for of in [row[_GROUP] if row[_GROUP] in few else row[ID]]
+        }
+
+    def _components(self, own: DataFrame, gap_ms: int) -> DataFrame:
+        """Return the component of each chosen row, consecutive rows of its key at most `gap_ms` apart.
+
+        A row of the result has `ID`, the times of the component as `_FROM` and `_TO`, and its rows as `_SIZE`.
+        """
+        near = self._near(own, ()).groupBy(ID, _TS, c.TS_MS).agg(F.count("*").alias(_SIZE))
+        in_order = Window.partitionBy(ID).orderBy(c.TS_MS)
+        begins = F.col(c.TS_MS) - F.lag(c.TS_MS).over(in_order) > F.lit(gap_ms)
+        numbered = near.withColumn(_ISLAND, F.coalesce(begins, F.lit(False)).cast("int")).withColumn(
+            _ISLAND, F.sum(_ISLAND).over(in_order.rowsBetween(Window.unboundedPreceding, 0))
+        )
+        own_island = F.max(F.when(F.col(c.TS_MS) == F.col(_TS), F.col(_ISLAND))).over(Window.partitionBy(ID))
+        return (
+            numbered.withColumn(_OWN_ISLAND, own_island)
+            .where(F.col(_ISLAND) == F.col(_OWN_ISLAND))
+            .groupBy(ID)
+            .agg(
+                F.min(c.TS_MS).alias(_FROM),
+                (F.max(c.TS_MS) + F.lit(1)).alias(_TO),
+                F.sum(_SIZE).alias(_SIZE),
+            )
+            .localCheckpoint()
+        )
+
+    def _collected(self, near: DataFrame) -> dict[int, list[Row]]:
+        """Return rows around chosen rows in the order of arrival, each with its `_PLACE`, by the `ID` beside them."""
+        few = near.localCheckpoint()
         by_epoch = Window.partitionBy(ID).orderBy(c.EPOCH)
         in_order = Window.partitionBy(ID).orderBy(c.EPOCH, c.POSITION)
         numbered = self._with_watermark(few).withColumns(
             {_NUMBER: F.row_number().over(in_order), _RANK: F.dense_rank().over(by_epoch)}
         )
         rows = [name for name in ROW if name in near.columns]
-        columns = [*rows, SIDE, ID, c.TS_MS, c.CLOCK_US, c.WATERMARK_MS, _NUMBER, _RANK, _SIZE]
+        columns = [*rows, SIDE, ID, c.TS_MS, c.CLOCK_US, c.WATERMARK_MS, _NUMBER, _RANK]
+        place = F.struct(c.EPOCH, c.POSITION).alias(_PLACE)
         collected: dict[int, list[Row]] = {}
-        for row in numbered.select(*columns, _is_own().alias(_OWN)).orderBy(ID, _NUMBER).collect():
+        for row in numbered.select(*columns, place).orderBy(ID, _NUMBER).collect():
             collected.setdefault(row[ID], []).append(row)
-        return {number: _around(rows) for number, rows in collected.items()}
+        return collected
 
     @property
     def _key(self) -> list[str]:
@@ -154,6 +219,23 @@ class Arrived:
             reached = combined.combined(points, self._ground.moving, self._ground.rows.moving, self._pipeline)
         joined = placed.join(reached, F.col(c.EPOCH) == F.col("epoch")).select(ID, "partition_watermarks")
         return {row[ID]: row.partition_watermarks for row in joined.collect()}
+
+    def idle(self, chosen: DataFrame) -> Callable[[int], frozenset[str] | None]:
+        """Return the idle partitions before a chosen row, by its `ID`.
+
+        They are unknown (None) where the advances list partitions that may fall idle.
+        """
+        if not self._stream.may_fall_idle:
+            return lambda _: frozenset()
+        if self._stream.is_listed:
+            return lambda _: None
+        placed = chosen.where(F.col(c.EPOCH).isNotNull()).select(ID, F.col(c.EPOCH).alias("before"))
+        changes = idleness.changes(self._ground.moving, self._pipeline)
+        earlier = changes.join(F.broadcast(placed), F.col("epoch") < F.col("before"))
+        newest = F.max_by("is_idle", F.struct("epoch", "is_idle")).alias("is_idle")
+        states = earlier.groupBy(ID, "partition").agg(newest).where("is_idle")
+        of_row = {row[ID]: row for row in states.groupBy(ID).agg(F.collect_set("partition").alias("idle")).collect()}
+        return lambda number: frozenset(of_row[number]["idle"]) if number in of_row else frozenset()
 
     def rows_before(self, chosen: DataFrame) -> Mapping[int, int]:
         """Return how many rows arrived before each chosen row with a place, by its `ID`."""
@@ -218,16 +300,14 @@ def _is_within() -> Column:
     return (F.col(c.TS_MS) >= F.col(_FROM)) & (F.col(c.TS_MS) < F.col(_TO))
 
 
-def _component(near: DataFrame, gap_ms: int) -> DataFrame:
-    """Return the rows of a key in the component of the chosen row: consecutive rows at most `gap_ms` apart."""
-    in_order = Window.partitionBy(ID).orderBy(c.TS_MS)
-    begins = F.col(c.TS_MS) - F.lag(c.TS_MS).over(in_order) > F.lit(gap_ms)
-    numbered = near.withColumn(
-        _ISLAND,
-        F.sum(F.coalesce(begins, F.lit(False)).cast("int")).over(in_order.rangeBetween(Window.unboundedPreceding, 0)),
-    )
-    own = F.max(F.when(F.col(c.TS_MS) == F.col(_TS), F.col(_ISLAND))).over(Window.partitionBy(ID))
-    return numbered.withColumn(_OWN_ISLAND, own).where(F.col(_ISLAND) == F.col(_OWN_ISLAND)).drop(_ISLAND, _OWN_ISLAND)
+def _sizes(near: DataFrame) -> dict[int, int]:
+    """Return the number of rows around each chosen row, by its `ID`."""
+    return {row[ID]: row[_SIZE] for row in near.groupBy(ID).agg(F.count("*").alias(_SIZE)).collect()}
+
+
+def _few(sizes: Mapping[int, int]) -> list[int]:
+    """Return the chosen rows around which all rows are collected."""
+    return sorted(number for number, size in sizes.items() if size <= MOST_AROUND)
 
 
 def _last_listed(epochs: DataFrame, advances: DataFrame) -> DataFrame:
@@ -244,10 +324,14 @@ def _last_listed(epochs: DataFrame, advances: DataFrame) -> DataFrame:
     return steps.withColumn("partition_watermarks", last).where("is_probe").drop("is_probe")
 
 
-def _around(rows: Sequence[Row]) -> Around:
-    arrived = [ArrivedRow(row[_NUMBER], row[c.TS_MS], _or_min(row[c.WATERMARK_MS]), row[_RANK]) for row in rows]
-    own = next(number for number, row in enumerate(rows) if row[_OWN])
-    return Around(arrived[own], arrived, rows, rows[own][_SIZE])
+def _arrived(rows: Sequence[Row]) -> list[ArrivedRow]:
+    return [ArrivedRow(row[_NUMBER], row[c.TS_MS], _or_min(row[c.WATERMARK_MS]), row[_RANK]) for row in rows]
+
+
+def _around(sources: Sequence[Row], place: Row, size: int, rows: Sequence[ArrivedRow] | None = None) -> Around:
+    rows = _arrived(sources) if rows is None else rows
+    own = next(number for number, source in enumerate(sources) if source[_PLACE] == place)
+    return Around(rows[own], rows, sources, size)
 
 
 def _or_min(watermark_ms: Any) -> int:

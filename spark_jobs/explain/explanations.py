@@ -2,7 +2,7 @@
 
     fate            rule    meaning
     on_time         54      a window took the row before the watermark reached the window's last millisecond
-    late            64      a window took the row after that, within the allowed lateness
+    late            64      a window took the row after that, within the allowed lateness; 70 under a trigger by count
     too_late        51      the watermark had closed every window of the row
     unassigned      53      no window contains the row's event time, and the watermark has not passed it
 
@@ -24,20 +24,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
+from math import isfinite, isnan
 from typing import Any
 
+from spark_jobs.semantics.spec import TriggerKind, Windows
 from spark_jobs.semantics.windows.lateness import Lateness
 
 UNASSIGNED, INVALID, LEFT_OUT = "unassigned", "invalid", "left_out"
 #: The rule behind each verdict.
 RULES = {Lateness.ON_TIME.value: 54, Lateness.LATE.value: 64, Lateness.TOO_LATE.value: 51, UNASSIGNED: 53}
+#: The rule behind a late row under a trigger by count.
+LATE_BY_COUNT = 70
+
+
+def rule_of(verdict: Lateness, windows: Windows) -> int:
+    """Return the rule behind a verdict; under a trigger by count, a late row fires no pane by itself."""
+    fires_by_count = verdict is Lateness.LATE and windows.trigger.kind is TriggerKind.COUNT
+    return LATE_BY_COUNT if fires_by_count else RULES[verdict.value]
 
 
 class Meeting(StrEnum):
     """What became of two rows within reach of each other in a join by interval, or of a row and a version of its time.
 
     In a join as of, TOO_LATE means that the version came after the emission of the row. EXPIRED means that a newer
-    version had replaced it, or that the row waits.
+    version had replaced it. WAITING occurs as of alone: the row is not emitted yet, and this is its version so far.
     """
 
     JOINED = "joined"
@@ -45,21 +55,28 @@ class Meeting(StrEnum):
     TOO_LATE = "too_late"
     #: The earlier of the two had been dropped when the later one arrived.
     EXPIRED = "expired"
+    #: The left row waits for the watermark.
+    WAITING = "waiting"
 
 
 #: The rule behind each meeting.
 JOIN_RULES = {Meeting.JOINED: 90, Meeting.TOO_LATE: 91, Meeting.EXPIRED: 93}
 #: The same in a join as of.
-AS_OF_RULES = {Meeting.JOINED: 100, Meeting.TOO_LATE: 101, Meeting.EXPIRED: 103}
+AS_OF_RULES = {Meeting.JOINED: 100, Meeting.TOO_LATE: 101, Meeting.EXPIRED: 103, Meeting.WAITING: 101}
 
 
 @dataclass(frozen=True)
 class PartitionWatermark:
-    """The watermark of a source partition; None: no row has moved it. `holds_back`: the combined watermark is this."""
+    """The watermark of a source partition; None: no row has moved it.
+
+    `holds_back`: others are further, and the combined watermark waits for this one (`holding`). `is_idle`: it is idle,
+    and holds nothing back. None: that is unknown.
+    """
 
     source_partition: str
     watermark: datetime | None
     holds_back: bool
+    is_idle: bool | None = False
 
 
 @dataclass(frozen=True)
@@ -78,7 +95,8 @@ class ExplainedWindow:
     """The verdict of a row for one of its windows; a session is the merged one.
 
     `fires_at_watermark` and `closes_at_watermark` are the watermarks that fire the window and end its state. `panes`
-    are those with the row; None: the window has too many rows.
+    are those with the row; None: the window has too many rows. `is_repaired`: a repair has computed the window again,
+    with all late rows, so nothing ends its state.
     """
 
     window_start: datetime
@@ -88,6 +106,7 @@ class ExplainedWindow:
     fires_at_watermark: datetime | None
     closes_at_watermark: datetime | None
     panes: Sequence[ExplainedPane] | None
+    is_repaired: bool = False
 
 
 @dataclass(frozen=True)
@@ -178,5 +197,19 @@ class WindowLife:
 
 
 def as_json(explained: ExplainedRow | WindowLife) -> dict[str, Any]:
-    """Return an explanation as one object of plain values and times."""
-    return asdict(explained)
+    """Return an explanation as one object of plain values and times; JSON has no NaN and no infinity."""
+    content: dict[str, Any] = plain(asdict(explained))
+    return content
+
+
+def plain(value: Any) -> Any:
+    """Return a value whose floats are finite; `NaN`, `Infinity` and `-Infinity` are texts, as Spark writes them."""
+    match value:
+        case float() if not isfinite(value):
+            return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        case Mapping():
+            return {name: plain(part) for name, part in value.items()}
+        case list() | tuple():
+            return [plain(part) for part in value]
+        case _:
+            return value

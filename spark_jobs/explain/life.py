@@ -4,6 +4,8 @@ The operators of `semantics` process the rows. So a verdict here is that of the 
 trigger and order. The watermarks come from the whole history; only the rows of the key are processed.
 
 A pane that the watermark fires does so at the first advance that reaches `fires_ms` (`session_scan` has the same law).
+
+A counterfactual costs what matters to the row: the row alone, or of sessions the rows of the component before it.
 """
 
 from __future__ import annotations
@@ -12,11 +14,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from spark_jobs.semantics.panes.window_operator import Pane, Verdict, WindowOperator
+from spark_jobs.explain.sharing import SharingSessions, SharingWindows, sharing_operator
+from spark_jobs.semantics.panes.window_operator import Pane, Verdict
 from spark_jobs.semantics.rows.instants import MAX, MIN
-from spark_jobs.semantics.sessions.session_operator import SessionOperator
 from spark_jobs.semantics.spec import Windows
-from spark_jobs.semantics.streaming_job import operator
 from spark_jobs.semantics.windows.lateness import Lateness, fate
 
 _Key = tuple[()]
@@ -48,8 +49,10 @@ class LifePane:
     fires_ms: int | None
 
     def contains(self, number: int) -> bool:
-        """Return whether the pane contains a row."""
-        return any(row.number == number for row in self.pane.rows)
+        """Return whether the pane contains a row; the rows of a pane are in the order of arrival."""
+        rows = self.pane.rows
+        place = bisect_left(rows, number, key=lambda row: row.number)
+        return place < len(rows) and rows[place].number == number
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ def life(rows: Sequence[ArrivedRow], windows: Windows, end: int = MIN, *, earlie
 
     With `earlier_ms`, every watermark but MIN and the end of the input is so much earlier.
     """
-    work: WindowOperator[_Key, ArrivedRow] | SessionOperator[_Key, ArrivedRow] = operator(windows)
+    work: SharingWindows[_Key, ArrivedRow] | SharingSessions[_Key, ArrivedRow] = sharing_operator(windows)
     verdicts: dict[int, tuple[Verdict[_Key, ArrivedRow], ...]] = {}
     steps: list[ArrivedRow | LifePane] = []
 
@@ -112,17 +115,24 @@ def least_bound_ms(row: ArrivedRow, rows: Sequence[ArrivedRow], windows: Windows
 
     A greater bound makes every watermark earlier by the difference, also under idleness: idleness depends on the clock.
     """
-    return _least(lambda ms: _counts(row, life(rows, windows, earlier_ms=ms)), _most(row, windows))
+    before = _deciding(row, rows, windows)
+    return _least(lambda ms: _counts(row, life(before, windows, earlier_ms=ms)), _most(row, windows))
 
 
 def least_lateness_ms(row: ArrivedRow, rows: Sequence[ArrivedRow], windows: Windows) -> int | None:
     """Return how much greater the allowed lateness must be, at least, for a too late row to count; None likewise."""
+    before = _deciding(row, rows, windows)
 
     def counts(ms: int) -> bool:
         wider = replace(windows, allowed_lateness_ms=windows.allowed_lateness_ms + ms)
-        return _counts(row, life(rows, wider))
+        return _counts(row, life(before, wider))
 
     return _least(counts, _most(row, windows))
+
+
+def _deciding(row: ArrivedRow, rows: Sequence[ArrivedRow], windows: Windows) -> Sequence[ArrivedRow]:
+    """Return the rows up to `row` that decide about its verdict: without sessions, itself."""
+    return [each for each in rows if each.number <= row.number] if windows.is_session else [row]
 
 
 def _counts(row: ArrivedRow, lived: Life) -> bool:

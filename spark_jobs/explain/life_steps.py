@@ -18,6 +18,7 @@ from spark_jobs.semantics.rows.instants import table_time, table_time_us
 from spark_jobs.semantics.spec import Windows
 from spark_jobs.semantics.windows.lateness import Lateness, cleanup_time
 from spark_jobs.semantics.windows.window_assigners import TimeWindow
+from spark_jobs.tables.repaired_windows import RepairedWindows
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class LifeSteps:
     """The steps of the window that starts at `start_ms`, or of all sessions for None.
 
     `sources` are the rows behind those of the life, by number - 1. `pane` explains a pane of the life. `closings`
-    returns the emission that reaches each of some watermarks (ms), without those that no emission reaches.
+    returns the emission that reaches each of some watermarks (ms), without those that no emission reaches. The state of
+    a repaired window has no end.
     """
 
     def __init__(
@@ -48,9 +50,10 @@ class LifeSteps:
         *,
         pane: Callable[[LifePane], ExplainedPane],
         closings: Callable[[Collection[int]], Mapping[int, Emission]],
+        repaired: RepairedWindows,
     ) -> None:
         self._lived, self._sources, self._pane_of = lived, sources, pane
-        self._start_ms, self._lateness_ms = start_ms, windows.lateness_ms
+        self._start_ms, self._windows, self._repaired = start_ms, windows, repaired
         owned = [v.window for verdicts in lived.verdicts.values() for v in verdicts if self._has(v.window)]
         self._closings = closings({self._cleanup(window) for window in owned})
         # Windows with state.
@@ -71,7 +74,7 @@ class LifeSteps:
         return self._start_ms is None or window.start == self._start_ms
 
     def _cleanup(self, window: TimeWindow) -> int:
-        return cleanup_time(window, self._lateness_ms)
+        return cleanup_time(window, self._repaired.spec(self._windows, window.start).lateness_ms)
 
     def _row(self, row: ArrivedRow) -> Iterator[LifeStep]:
         source = self._sources[row.number - 1]

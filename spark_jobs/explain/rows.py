@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -14,14 +14,15 @@ from spark_jobs.explain.explanations import (
     INVALID,
     JOIN_RULES,
     LEFT_OUT,
-    RULES,
     UNASSIGNED,
     ExplainedPartner,
     ExplainedRow,
     ExplainedWindow,
     Meeting,
     PartitionWatermark,
+    rule_of,
 )
+from spark_jobs.explain.holding import listed
 from spark_jobs.explain.life import ArrivedRow, fate_of, least_bound_ms, least_lateness_ms
 from spark_jobs.explain.lives import Lives
 from spark_jobs.explain.moments import closing_time, time_ms, time_us
@@ -32,7 +33,7 @@ from spark_jobs.replay.joins.inputs import LEFT, SIDE
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.semantics.joins.interval_join import JoinBounds, Side
 from spark_jobs.semantics.panes.window_operator import Verdict
-from spark_jobs.semantics.rows.instants import table_time_us
+from spark_jobs.semantics.rows.instants import MIN, table_time_us
 from spark_jobs.semantics.windows.lateness import Lateness, cleanup_time, is_reached
 
 
@@ -81,7 +82,7 @@ def _of_input(
         judge = _ByInterval(arrived, stream, chosen, side, bounds)
     else:
         judge = _ByWindow(arrived, stream, chosen)
-    partitions, before = arrived.partitions(chosen), arrived.rows_before(chosen)
+    partitions, before, idle = arrived.partitions(chosen), arrived.rows_before(chosen), arrived.idle(chosen)
     return [
         ExplainedRow(
             input=of.name,
@@ -92,7 +93,7 @@ def _of_input(
             source_partition=stream.own_partition(of, row[c.PARTITION]),
             rows_before=before.get(row[ID]),
             watermark=time_ms(row[c.WATERMARK_MS]),
-            partitions=_partitions(stream, partitions.get(row[ID]), row[c.WATERMARK_MS]),
+            partitions=_partitions(stream, partitions.get(row[ID]), row[c.WATERMARK_MS], idle(row[ID])),
             **vars(judge.judged(row)),
         )
         for row in rows
@@ -145,7 +146,7 @@ class _ByWindow:
     def __init__(self, arrived: Arrived, stream: Stream, chosen: DataFrame) -> None:
         self._stream, self._spec = stream, stream.pipeline.windows
         self._around = arrived.around(chosen)
-        self._lives = Lives(arrived, stream.pipeline, self._around)
+        self._lives = Lives(arrived, stream, self._around)
 
     def judged(self, row: Row) -> _Judged:
         around = self._around.get(row[ID])
@@ -162,7 +163,8 @@ class _ByWindow:
         return _saved(judged, self._stream, least_bound_ms(own, around.rows, self._spec))
 
     def _window(self, number: int, verdict: Verdict[Any, ArrivedRow], around: Around) -> ExplainedWindow:
-        window, spec = verdict.window, self._spec
+        window, repaired = verdict.window, self._stream.repaired
+        spec = repaired.spec(self._spec, window.start)
         # A session grows: its later panes have other bounds.
         panes = [
             self._lives.pane(number, fired)
@@ -173,10 +175,11 @@ class _ByWindow:
             window_start=table_time_us(window.start * 1000),
             window_end=table_time_us(window.end * 1000),
             verdict=verdict.lateness.value,
-            rule=RULES[verdict.lateness.value],
+            rule=rule_of(verdict.lateness, spec),
             fires_at_watermark=time_ms(window.last),
             closes_at_watermark=closing_time(cleanup_time(window, spec.lateness_ms)),
             panes=panes if around.is_whole else None,
+            is_repaired=repaired.contains(window.start),
         )
 
 
@@ -228,6 +231,7 @@ class _AsOf:
         end = arrived.end()
         emissions = arrived.emissions(reaches) if reaches else {}
         self._emissions = {ms: emission for ms, emission in emissions.items() if emission.watermark <= end}
+        self._fits = self._fits_of_chosen()
 
     def judged(self, row: Row) -> _Judged:
         around = self._around.get(row[ID])
@@ -238,16 +242,27 @@ class _AsOf:
         if not is_reached(own.ts, own.watermark):
             return _Judged(Lateness.ON_TIME.value, partners=partners)
         judged = _Judged(Lateness.TOO_LATE.value, partners=partners)
+        # A late row counts as far as its key allows.
+        if not partners or any(each.meeting in (Meeting.JOINED, Meeting.WAITING) for each in partners):
+            return judged
         return _saved(judged, self._stream, own.watermark - own.ts + 1)
 
-    def _partners(self, around: Around) -> list[ExplainedPartner]:
-        sides = [Side.LEFT if source[SIDE] == LEFT else Side.RIGHT for source in around.sources]
+    def _fits_of_chosen(self) -> Mapping[int, Mapping[int, Sequence[Fit]]]:
+        """Return the fits of the chosen rows of each key, by the place of the key's rows in memory."""
+        keys: dict[int, list[Around]] = {}
+        for around in self._around.values():
+            if around.is_whole:
+                keys.setdefault(id(around.rows), []).append(around)
         advances = {ms: emission.watermark for ms, emission in self._emissions.items()}
-        return [
-            self._partner(around, fit)
-            for fit in fits(around.rows, sides, advances)
-            if around.row.number in (fit.left, fit.version)
-        ]
+        fits_of = {}
+        for place, arounds in keys.items():
+            sides = [Side.LEFT if source[SIDE] == LEFT else Side.RIGHT for source in arounds[0].sources]
+            chosen = {around.row.number for around in arounds}
+            fits_of[place] = fits(arounds[0].rows, sides, advances, chosen)
+        return fits_of
+
+    def _partners(self, around: Around) -> list[ExplainedPartner]:
+        return [self._partner(around, fit) for fit in self._fits[id(around.rows)][around.row.number]]
 
     def _partner(self, around: Around, fit: Fit) -> ExplainedPartner:
         number = fit.version if around.row.number == fit.left else fit.left
@@ -264,13 +279,14 @@ class _AsOf:
 
 
 def _partitions(
-    stream: Stream, reached: Sequence[Row] | None, watermark_ms: int | None
+    stream: Stream, reached: Sequence[Row] | None, watermark_ms: int | None, idle: Collection[str] | None
 ) -> list[PartitionWatermark] | None:
     if reached is None:
         return None
-    return [
-        PartitionWatermark(
-            stream.partition_of(each.source_partition), time_ms(each.watermark_ms), each.watermark_ms == watermark_ms
-        )
-        for each in reached
-    ]
+    watermarks = {each.source_partition: _or_min(each.watermark_ms) for each in reached}
+    partitions = listed(watermarks, _or_min(watermark_ms), idle, is_united=stream.names_sources)
+    return [replace(each, source_partition=stream.partition_of(each.source_partition)) for each in partitions]
+
+
+def _or_min(ms: int | None) -> int:
+    return MIN if ms is None else ms

@@ -36,10 +36,12 @@ from spark_jobs.replay.watermark import timeline
 from spark_jobs.semantics.joins.interval_join import JoinBounds
 from spark_jobs.semantics.spec import Watermark
 from spark_jobs.semantics.watermark.union import inputs as both_inputs
+from spark_jobs.tables.repaired_windows import RepairedWindows
 
 #: The names that the engine gives to the sources of a join.
 _ENGINE_NAMES = ("left", "right")
 _GRID_MS = 60_000
+_NOT_REPAIRED = RepairedWindows()
 
 
 def _joined(name: str, label: str) -> str:
@@ -82,6 +84,7 @@ class Stream:
     - `watermarks`: those of the sources, in order
     - `is_listed`: whether each advance lists the watermarks of all partitions
     - `source_names`: the names of a join's sources by those of the engine, `left` and `right`; '' for the only source
+    - `repaired`: the windows whose late rows a repair has added
     """
 
     pipeline: Pipeline
@@ -93,6 +96,17 @@ class Stream:
     watermarks: tuple[Watermark, ...]
     is_listed: bool
     source_names: Mapping[str, str] = field(default_factory=dict)
+    repaired: RepairedWindows = field(default_factory=RepairedWindows)
+
+    @property
+    def names_sources(self) -> bool:
+        """Whether the labels of partitions begin with the name of the source."""
+        return bool(self.source_names) or self.pipeline.is_united
+
+    @property
+    def may_fall_idle(self) -> bool:
+        """Whether a partition may be idle at some moment."""
+        return any(watermark.may_fall_idle or watermark.is_custom for watermark in self.watermarks)
 
     def partition_of(self, text: str) -> str:
         """Return the label of a partition, with the name of the source in the pipeline file before it."""
@@ -117,7 +131,13 @@ class Stream:
         return self.inputs[side].name
 
 
-def of_source(events: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> Stream:
+def of_source(
+    events: DataFrame,
+    pipeline: Pipeline,
+    *,
+    until_us: int | None = None,
+    repaired: RepairedWindows = _NOT_REPAIRED,
+) -> Stream:
     """Return the stream of `events`, which have the source's columns. `until_us` is how far the arrival clock went."""
     store = MemoryStore()
     rows = SourceRows(events, pipeline, store)
@@ -137,6 +157,7 @@ def of_source(events: DataFrame, pipeline: Pipeline, *, until_us: int | None = N
         Ground(rows, pipeline, store, until_us=until_us),
         tuple(united.watermark for united in pipeline.sources) or (pipeline.watermark,),
         timeline.defines_watermark(pipeline),
+        repaired=repaired,
     )
 
 

@@ -1,4 +1,4 @@
-"""Versions: which version a row of an as-of join found, and which it did not find although it is of its time.
+"""Versions: which version a row of an as-of join got, and which it did not get although it is of its time.
 
 The operator of the reference processes all rows of the key in the order of arrival. Between them it takes the advances
 that can fire the key. For a row this is the first to reach max(ts, W + 1), with W the watermark before it. Rules
@@ -7,7 +7,8 @@ that can fire the key. For a row this is the first to reach max(ts, W + 1), with
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from spark_jobs.explain.explanations import Meeting
@@ -37,27 +38,81 @@ def reach(row: ArrivedRow) -> int:
     return max(row.ts, row.watermark + 1)
 
 
-def fits(rows: Sequence[ArrivedRow], sides: Sequence[Side], advances: Mapping[int, int]) -> list[Fit]:
-    """Return for each left row the version that it found, and every version that is newer and not after it.
+def fits(
+    rows: Sequence[ArrivedRow], sides: Sequence[Side], advances: Mapping[int, int], chosen: Collection[int]
+) -> Mapping[int, Sequence[Fit]]:
+    """Return the fits of chosen rows, which are numbers, by number: those of a left row, or those with a version.
 
-    `rows` are those of a key in the order of arrival. `advances` has the watermark of the first advance that attains
-    each reach of a row; a reach that none attains is absent.
+    A left row has the version that it joined or waits for, and every version that is newer and not after it. `rows` are
+    those of a key in the order of arrival. `advances` has the watermark of the first advance that attains each reach of
+    a row; a reach that none attains is absent.
     """
-    emitted = {match.left.number: (match, at) for match, at in _emitted(rows, sides, advances)}
-    versions = [row for row, side in zip(rows, sides, strict=True) if side is Side.RIGHT]
-    listed = list[Fit]()
+    join: AsOfJoin[_Key, ArrivedRow] = AsOfJoin()
+    emitted = {match.left.number: (match, at) for match, at in _emitted(join, rows, sides, advances)}
+    of_sides = {side: [row for row, of in zip(rows, sides, strict=True) if of is side] for side in Side}
+    versions = sorted(of_sides[Side.RIGHT], key=_place, reverse=True)
+    waiting_for = _Kept(join.versions(_KEY), versions)
+
+    def outcome(left: ArrivedRow) -> _Outcome:
+        if left.number in emitted:
+            match, at = emitted[left.number]
+            return _Outcome(match.right, Meeting.JOINED, at)
+        return _Outcome(waiting_for.version_of(left), Meeting.WAITING, None)
+
+    listed: dict[int, Sequence[Fit]] = {}
     for row, side in zip(rows, sides, strict=True):
+        if row.number not in chosen:
+            continue
         if side is Side.LEFT:
-            match, at = emitted.get(row.number, (None, None))
-            listed += _of_left(row, versions, match, at)
+            own = outcome(row)
+            pairs = ((row, version, own) for version in versions)
+        else:
+            pairs = ((left, row, outcome(left)) for left in of_sides[Side.LEFT])
+        listed[row.number] = [fit for left, version, of in pairs if (fit := _fit(left, version, of)) is not None]
     return listed
 
 
+@dataclass(frozen=True)
+class _Outcome:
+    """The version that a left row joined or waits for, None without one, and the advance that emitted the row."""
+
+    version: ArrivedRow | None
+    meeting: Meeting
+    at: int | None
+
+
+class _Kept:
+    """The kept versions of a key; `times` are their event times, ascending, and `versions` all, the newest first."""
+
+    def __init__(self, times: Sequence[int], versions: Sequence[ArrivedRow]) -> None:
+        self._times = times
+        # Of equal event times the last to arrive is kept.
+        self._newest = {version.ts: version for version in reversed(versions)}
+
+    def version_of(self, left: ArrivedRow) -> ArrivedRow | None:
+        """Return the version that a left row gets if it is emitted now."""
+        place = bisect_right(self._times, left.ts)
+        return self._newest[self._times[place - 1]] if place else None
+
+
+def _place(version: ArrivedRow) -> tuple[int, int]:
+    return version.ts, version.number
+
+
+def _fit(left: ArrivedRow, version: ArrivedRow, of: _Outcome) -> Fit | None:
+    """Return what became of a left row and a version; None if the version is after the row, or older than its own."""
+    if version.ts > left.ts or (of.version is not None and _place(version) < _place(of.version)):
+        return None
+    if of.version is not None and version.number == of.version.number:
+        return Fit(left.number, version.number, of.meeting, of.at)
+    came_after = of.at is not None and version.watermark >= of.at
+    return Fit(left.number, version.number, Meeting.TOO_LATE if came_after else Meeting.EXPIRED, of.at)
+
+
 def _emitted(
-    rows: Sequence[ArrivedRow], sides: Sequence[Side], advances: Mapping[int, int]
+    join: AsOfJoin[_Key, ArrivedRow], rows: Sequence[ArrivedRow], sides: Sequence[Side], advances: Mapping[int, int]
 ) -> Iterator[tuple[Match[ArrivedRow], int]]:
-    """Yield each left row that is emitted, with the watermark of the advance."""
-    join: AsOfJoin[_Key, ArrivedRow] = AsOfJoin()
+    """Process rows, and yield each left row that is emitted, with the watermark of the advance."""
     ahead = sorted(set(advances.values()))
     for row, side in zip(rows, sides, strict=True):
         while ahead and ahead[0] <= row.watermark:
@@ -66,15 +121,3 @@ def _emitted(
         join.on_row(side, _KEY, row.ts, row)
     for at in ahead:
         yield from ((match, at) for match in join.on_watermark(at))
-
-
-def _of_left(
-    row: ArrivedRow, versions: Sequence[ArrivedRow], match: Match[ArrivedRow] | None, at: int | None
-) -> Iterator[Fit]:
-    valid = [version for version in versions if version.ts <= row.ts]
-    for version in sorted(valid, key=lambda each: (each.ts, each.number), reverse=True):
-        if match is not None and match.right is not None and version.number == match.right.number:
-            yield Fit(row.number, version.number, Meeting.JOINED, at)
-            return
-        came_after = at is not None and version.watermark >= at
-        yield Fit(row.number, version.number, Meeting.TOO_LATE if came_after else Meeting.EXPIRED, at)

@@ -20,23 +20,25 @@ from spark_jobs.replay.rows import window_assigners
 def explain_window(stream: Stream, start_ms: int, key: Mapping[str, str | None]) -> WindowLife | None:
     """Explain the window of a key that starts at `start_ms`; None for a window without rows.
 
-    `key` contains the key columns by name, as text of any type; None: null. Of sessions, all of the component are
-    explained that the instant `start_ms` lies in.
+    `key` contains the key columns by name, as text of any type; None: null. Of sessions, all of one component are
+    explained: that of the session with the instant `start_ms`. A row lasts from its event time to a gap behind it.
     """
     arrived, spec = Arrived(stream), stream.pipeline.windows
     ts, at = F.col(c.TS_MS), F.lit(start_ms)
-    length = F.lit(spec.gap_ms) if spec.is_session else window_assigners.end_ms(at, spec) - at
-    before = length if spec.is_session else F.lit(0)
-    chosen = arrived.first(reduce(Column.__and__, is_key(stream, key), (ts >= at - before) & (ts < at + length)))
+    if spec.is_session:
+        is_inside = (ts > at - F.lit(spec.gap_ms)) & (ts <= at)
+    else:
+        is_inside = (ts >= at) & (ts < window_assigners.end_ms(at, spec))
+    chosen = arrived.first(reduce(Column.__and__, is_key(stream, key), is_inside))
     around = arrived.around(chosen)
     if not around:
         return None
     ((number, each),) = around.items()
-    lives = Lives(arrived, stream.pipeline, around)
+    lives = Lives(arrived, stream, around)
     if not each.is_whole:
         return WindowLife(dict(key), each.size, None)
     steps = _steps(stream, lives, number, each, None if spec.is_session else start_ms)
-    return WindowLife(dict(key), sum(step.step is Step.ROW for step in steps), steps)
+    return WindowLife(dict(key), sum(step.step is Step.ROW for step in steps), steps) if steps else None
 
 
 def is_key(stream: Stream, key: Mapping[str, str | None]) -> Iterator[Column]:
@@ -56,5 +58,6 @@ def _steps(stream: Stream, lives: Lives, number: int, around: Around, start_ms: 
         start_ms,
         pane=lambda fired: lives.pane(number, fired),
         closings=lives.closings,
+        repaired=stream.repaired,
     )
     return list(steps.all())

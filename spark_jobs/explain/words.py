@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spark_jobs.explain.explanations import INVALID, LEFT_OUT, UNASSIGNED, LifeStep, Meeting, Step
-from spark_jobs.semantics.spec import Join
+from spark_jobs.pipeline.durations import format_duration
+from spark_jobs.semantics.spec import Join, Strategy
 
 #: The words of a fate.
 FATES: Mapping[str, str] = {
@@ -15,6 +16,11 @@ FATES: Mapping[str, str] = {
     UNASSIGNED: "in no window: its event time lies between two windows",
     INVALID: "invalid",
     LEFT_OUT: "left out by source.where or source.deduplicate",
+}
+#: The words of a fate where `windows.late_data` is `drop`.
+FATES_DROPPED: Mapping[str, str] = {
+    **FATES,
+    "too_late": "too late: no window took it, and windows.late_data drop does not keep it",
 }
 #: The words of a fate in a join by interval.
 FATES_OF_INTERVAL: Mapping[str, str] = {
@@ -38,15 +44,33 @@ MEETINGS: Mapping[str, str] = {
 MEETINGS_AS_OF: Mapping[str, str] = {
     Meeting.JOINED: "joined",
     Meeting.TOO_LATE: "not joined, the version came after the emission",
-    Meeting.EXPIRED: "not joined, dropped for a newer version or still waiting",
+    Meeting.EXPIRED: "not joined, dropped for a newer version",
+    Meeting.WAITING: "not joined yet, the row waits for the watermark",
 }
 
 
-def fates(join: Join | None) -> Mapping[str, str]:
-    """Return the words of fates for rows of a join, or without one."""
+def fates(join: Join | None, *, drops_late: bool = False) -> Mapping[str, str]:
+    """Return the words of fates for rows of a join, or without one; `drops_late`: late rows are not kept."""
     if join is None or join.by_window:
-        return FATES
+        return FATES_DROPPED if drops_late else FATES
     return FATES_AS_OF if join.is_as_of else FATES_OF_INTERVAL
+
+
+def bound_setting(strategy: Strategy) -> str:
+    """Return what a pipeline file changes for another bound or lag."""
+    match strategy:
+        case Strategy.TIME_LAG:
+            return "watermark.lag"
+        case Strategy.MONOTONOUS:
+            # This strategy allows no bound.
+            return f"watermark.strategy {Strategy.BOUNDED_OUT_OF_ORDERNESS} and watermark.out_of_orderness"
+        case _:
+            return "watermark.out_of_orderness"
+
+
+def bound_now(strategy: Strategy, ms: int) -> str:
+    """Return the bound or lag, or the strategy without one."""
+    return str(strategy) if strategy is Strategy.MONOTONOUS else format_duration(ms)
 
 
 def rows(count: int) -> str:

@@ -1,25 +1,29 @@
 """An explained job: the streaming job of the reference, observed, and what it did with a row or a window.
 
-Law: verdicts, panes and watermarks are those of the job itself.
+Law: verdicts, panes and watermarks are those of the job itself. Those of a window that a repair has computed are of a
+life in which late rows update it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from spark_jobs.explain.explanations import (
-    RULES,
     UNASSIGNED,
     ExplainedPane,
     ExplainedRow,
     ExplainedWindow,
     PartitionWatermark,
     WindowLife,
+    rule_of,
 )
-from spark_jobs.explain.life import ArrivedRow, LifePane, least_bound_ms, least_lateness_ms, life
+from spark_jobs.explain.holding import listed
+from spark_jobs.explain.life import ArrivedRow, Life, LifePane, least_bound_ms, least_lateness_ms
 from spark_jobs.explain.life_steps import LifeSteps, RowFacts
 from spark_jobs.explain.moments import LAST_MS, Emission, closing_time, time_us
+from spark_jobs.explain.repaired_life import repaired_life
 from spark_jobs.inspection.bounded_source import NotReplayedError
 from spark_jobs.inspection.row_choices import has_values
 from spark_jobs.pipeline.model import Pipeline
@@ -31,29 +35,39 @@ from spark_jobs.semantics.spec import ReplaySpec
 from spark_jobs.semantics.streaming_job import JudgedRow, StreamingJob, group_key
 from spark_jobs.semantics.windows.calendar import LISTED_PARTITIONS, Advance
 from spark_jobs.semantics.windows.lateness import Lateness, cleanup_time, fate
+from spark_jobs.semantics.windows.window_assigners import TimeWindow
+from spark_jobs.tables.repaired_windows import RepairedWindows
 
 #: The most rows of all panes together.
 MOST_IN_PANES = 2_000_000
 
 
-class ObservedJob(StreamingJob):
-    """A job that keeps the epoch of each row, and the watermarks of partitions before chosen rows (by `id`).
+@dataclass(frozen=True)
+class Reached:
+    """The watermarks of partitions at a moment, and the partitions that were idle."""
 
-    They are those of the emission before the row: a partition that has joined since then is not among them.
+    watermarks: Mapping[str, int]
+    idle: frozenset[str]
+
+
+class ObservedJob(StreamingJob):
+    """A job that keeps the epoch of each row, and what partitions had reached before chosen rows (by `id`).
+
+    That is as of the emission before the row: a partition that has joined since then is not listed.
     """
 
     def __init__(self, spec: ReplaySpec, chosen: Collection[int]) -> None:
         super().__init__(spec)
         self.epochs: list[int] = []
-        self.partitions: dict[int, Mapping[str, int]] = {}
+        self.partitions: dict[int, Reached] = {}
         self._chosen, self._epoch = chosen, 0
         self._rows_in_panes = self._counted = 0
-        self._at_emission: Mapping[str, int] = dict(self._watermarks())
+        self._at_emission = self._reached_now()
 
     def _process(self, event: Event) -> None:
         if id(event) in self._chosen:
             # Where rows emit, each row is an epoch.
-            self.partitions[id(event)] = dict(self._watermarks()) if self._rows_emit else self._at_emission
+            self.partitions[id(event)] = self._reached_now() if self._rows_emit else self._at_emission
         self.epochs.append(self._epoch)
         super()._process(event)
         self._require_few()
@@ -62,7 +76,11 @@ class ObservedJob(StreamingJob):
         clocks_us = tuple(clocks_us)
         super()._emit(clocks_us)
         if clocks_us and not self._rows_emit and self._chosen:
-            self._at_emission = dict(self._watermarks())
+            self._at_emission = self._reached_now()
+
+    def _reached_now(self) -> Reached:
+        idle = frozenset(name for source in self._sources.values() for name in source.idle)
+        return Reached(dict(self._watermarks()), idle)
 
     def _end_epoch(self, clock_us: int) -> None:
         self._epoch += 1
@@ -84,8 +102,8 @@ class ObservedJob(StreamingJob):
 class ExplainedJob:
     """The explanations of one finished job."""
 
-    def __init__(self, pipeline: Pipeline, job: ObservedJob) -> None:
-        self._pipeline, self._job, self._windows = pipeline, job, pipeline.windows
+    def __init__(self, pipeline: Pipeline, job: ObservedJob, repaired: RepairedWindows) -> None:
+        self._pipeline, self._job, self._windows, self._repaired = pipeline, job, pipeline.windows, repaired
 
     @cached_property
     def _numbers(self) -> Mapping[int, int]:
@@ -96,7 +114,9 @@ class ExplainedJob:
         """Explain a row that fills windows; `place` is the number of rows before it."""
         number = self._numbers[id(event)]
         judged, spec = self._job.judged[number], self._windows
-        lateness = fate([v.lateness for v in judged.verdicts], event.ts, spec.lateness_ms, judged.watermark)
+        windows = [self._window(judged, verdict) for verdict in judged.verdicts]
+        verdicts = [Lateness(window.verdict) for window in windows]
+        lateness = fate(verdicts, event.ts, spec.lateness_ms, judged.watermark)
         saved = self._saved(number) if lateness is Lateness.TOO_LATE and judged.verdicts else {}
         # The clock of rounds is the time of emissions, not of rows.
         arrival_us = event.arrival_us
@@ -112,8 +132,8 @@ class ExplainedJob:
             source_partition=event.partition,
             rows_before=place,
             watermark=table_time(judged.watermark),
-            partitions=_listed(self._job.partitions[id(event)], judged.watermark),
-            windows=[self._window(judged, verdict) for verdict in judged.verdicts],
+            partitions=_listed(self._job.partitions[id(event)], judged.watermark, is_united=self._pipeline.is_united),
+            windows=windows,
             partners=None,
             least_bound_ms=saved.get("least_bound_ms"),
             least_bound_increase_ms=saved.get("least_bound_increase_ms"),
@@ -122,6 +142,8 @@ class ExplainedJob:
 
     def _window(self, judged: JudgedRow, verdict: Verdict[Comparable, Event]) -> ExplainedWindow:
         window, spec = verdict.window, self._windows
+        if self._repaired.contains(window.start):
+            return self._repaired_window(judged, window)
         # A session grows: its later panes have other bounds.
         panes = [
             ExplainedPane(
@@ -140,11 +162,42 @@ class ExplainedJob:
             window_start=table_time_us(window.start * 1000),
             window_end=table_time_us(window.end * 1000),
             verdict=verdict.lateness.value,
-            rule=RULES[verdict.lateness.value],
+            rule=rule_of(verdict.lateness, spec),
             fires_at_watermark=table_time(window.last),
             closes_at_watermark=closing_time(cleanup_time(window, spec.lateness_ms)),
             panes=panes,
         )
+
+    def _repaired_window(self, judged: JudgedRow, window: TimeWindow) -> ExplainedWindow:
+        """Explain a row's window that a repair has computed."""
+        key = group_key(judged.event.row, self._windows.key)
+        of_key = [n for n, row in enumerate(self._job.judged) if group_key(row.event.row, self._windows.key) == key]
+        numbers = self._of_window(of_key, window.start)
+        lived, events = self._lived(numbers)
+        place = next(place for place, event in enumerate(events) if event is judged.event) + 1
+        (lateness,) = (v.lateness for v in lived.verdicts[place] if v.window == window)
+        return ExplainedWindow(
+            window_start=table_time_us(window.start * 1000),
+            window_end=table_time_us(window.end * 1000),
+            verdict=lateness.value,
+            rule=rule_of(lateness, self._windows),
+            fires_at_watermark=table_time(window.last),
+            closes_at_watermark=None,
+            panes=[
+                self._life_pane(fired, events)
+                for fired in lived.panes
+                if fired.pane.window == window and fired.contains(place)
+            ],
+            is_repaired=True,
+        )
+
+    def _lived(self, numbers: Sequence[int]) -> tuple[Life, list[Event]]:
+        """Return the life of rows of a key, numbered from 1, and their events."""
+        rows = [self._arrived(number, place + 1) for place, number in enumerate(numbers)]
+        events = [self._job.judged[number].event for number in numbers]
+        clocks_us = [event.clock_us for event in events]
+        end = self._job.watermark
+        return repaired_life(rows, clocks_us, self._windows, end, repaired=self._repaired), events
 
     def _saved(self, number: int) -> dict[str, int]:
         """Return the least bound and the least lateness with which a too late row would have counted."""
@@ -192,25 +245,26 @@ class ExplainedJob:
         numbers = self._around_instant(of_key, start_ms) if spec.is_session else self._of_window(of_key, start_ms)
         if not numbers:
             return None
-        rows = [self._arrived(number, place + 1) for place, number in enumerate(numbers)]
-        events = [self._job.judged[number].event for number in numbers]
+        lived, events = self._lived(numbers)
         steps = LifeSteps(
-            life(rows, spec, self._job.watermark),
+            lived,
             [RowFacts(event.row, event.clock_us) for event in events],
             spec,
             None if spec.is_session else start_ms,
             pane=lambda fired: self._life_pane(fired, events),
             closings=self._closings,
+            repaired=self._repaired,
         )
-        listed = list(steps.all())
-        return WindowLife(dict(key), sum(step.row is not None for step in listed), listed)
+        in_order = list(steps.all())
+        return WindowLife(dict(key), sum(step.row is not None for step in in_order), in_order)
 
     def _of_window(self, of_key: Sequence[int], start_ms: int) -> list[int]:
         return [n for n in of_key if any(v.window.start == start_ms for v in self._job.judged[n].verdicts)]
 
     def _around_instant(self, of_key: Sequence[int], instant_ms: int) -> list[int]:
         gap_ms = self._windows.gap_ms
-        near = (n for n in of_key if -gap_ms <= self._job.judged[n].event.ts - instant_ms < gap_ms)
+        # A row lasts from its event time to a gap behind it.
+        near = (n for n in of_key if -gap_ms < self._job.judged[n].event.ts - instant_ms <= 0)
         first = next(near, None)
         return [] if first is None else self._component(first)
 
@@ -236,7 +290,7 @@ class ExplainedJob:
         return next((a for a in self._job.calendar.advances if a.watermark >= watermark_ms), None)
 
 
-def _listed(partitions: Mapping[str, int], watermark: int) -> list[PartitionWatermark] | None:
-    if len(partitions) > LISTED_PARTITIONS:
+def _listed(reached: Reached, watermark: int, *, is_united: bool) -> list[PartitionWatermark] | None:
+    if len(reached.watermarks) > LISTED_PARTITIONS:
         return None
-    return [PartitionWatermark(name, table_time(own), own == watermark) for name, own in sorted(partitions.items())]
+    return listed(reached.watermarks, watermark, reached.idle, is_united=is_united)

@@ -42,12 +42,14 @@ class WindowDates:
     """When a window fired and closed, by the arrival clock, and the watermarks of the firing.
 
     `watermark` is the watermark from the firing on. `partitions` are those of the source partitions; None: not listed.
+    `is_repaired`: a repair has added the rows that came after the closing.
     """
 
     fired_at: datetime | None
     watermark: datetime | None
     closed_at: datetime | None
     partitions: Sequence[PartitionWatermark] | None
+    is_repaired: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ class RowInspection:
     - `key`: the texts of its key, by column of the source; empty if they are unknown
     - `dates`: those of the newest of its windows; None if they are unknown
     - `at_most`: the least bound and the least lateness are upper bounds: a session may need less
-    - `bound_setting`: the setting of `ExplainedRow.least_bound_ms`, and `bound_ms` its value in the run
+    - `bound_setting`: the setting of `ExplainedRow.least_bound_ms`; `bound_ms` is its value in the run, `bound_now` in
+      words
     - `lateness_ms`: the allowed lateness of the run; None if it is unknown
     """
 
@@ -68,6 +71,7 @@ class RowInspection:
     at_most: bool = False
     bound_setting: str = ""
     bound_ms: int | None = None
+    bound_now: str = ""
     lateness_ms: int | None = None
 
 

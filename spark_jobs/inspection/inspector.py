@@ -17,6 +17,7 @@ from datetime import datetime
 from threading import BoundedSemaphore
 from typing import Generic, TypeVar
 
+from spark_jobs.explain import words
 from spark_jobs.explain.explanations import ExplainedRow, Step, WindowLife
 from spark_jobs.inspection import bounded_source, published_explanations, row_choices
 from spark_jobs.inspection.bounded_source import Deadline, NotReplayedError
@@ -28,7 +29,7 @@ from spark_jobs.semantics.rows.expressions import UnknownColumnError, column
 from spark_jobs.semantics.rows.instants import floor_to_ms, micros
 from spark_jobs.semantics.windows.lateness import Lateness
 from spark_jobs.tables.errors import LakeError
-from spark_jobs.tables.run_pipeline import pipeline_for_run
+from spark_jobs.tables.run_pipeline import pipeline_of_tables
 
 #: Sources that are replayed at once, and the seconds for which another one waits.
 AT_ONCE, WAIT_S = 2, 2.0
@@ -120,7 +121,7 @@ class Inspector:
         if self._pipeline is None:
             raise NotReplayedError("the folder of DAGs has no good file of the pipeline")
         bounded_source.require_replayable(self._pipeline, self._publication.run)
-        return pipeline_for_run(self._pipeline, self._publication.run)
+        return pipeline_of_tables(self._pipeline, self._publication.run)
 
     @contextmanager
     def _replayed(self) -> Iterator[tuple[ReplayedSource, Pipeline]]:
@@ -136,7 +137,9 @@ class Inspector:
                 raise NotReplayedError(f"its source cannot be read ({problem})") from problem
             until_us = None if run.arrived_to is None else micros(run.arrived_to)
             belongs = bounded_source.arrived_before(run)
-            yield ReplayedSource(pipeline, rows, deadline, belongs=belongs, until_us=until_us), pipeline
+            repaired = self._publication.repaired
+            source = ReplayedSource(pipeline, rows, deadline, belongs=belongs, until_us=until_us, repaired=repaired)
+            yield source, pipeline
         finally:
             _slots.release()
 
@@ -155,8 +158,8 @@ class Inspector:
 
 def _row(row: ExplainedRow, pipeline: Pipeline) -> RowInspection:
     mark, is_alone = pipeline.watermark, not pipeline.is_united
+    bound_ms = mark.lag_ms if mark.follows_clock else mark.bound_ms
     bounded = is_alone and (mark.is_bounded or mark.follows_clock)
-    setting = "watermark.lag" if mark.follows_clock else "watermark.out_of_orderness"
     try:
         key = {name: row_choices.text_of_value(column(row.row, name)) for name in pipeline.windows.key}
     except UnknownColumnError:
@@ -165,7 +168,8 @@ def _row(row: ExplainedRow, pipeline: Pipeline) -> RowInspection:
         Basis.SOURCE,
         row,
         key,
-        bound_setting=setting if bounded else "",
-        bound_ms=(mark.lag_ms if mark.follows_clock else mark.bound_ms) if bounded else None,
+        bound_setting=words.bound_setting(mark.strategy) if bounded else "",
+        bound_ms=bound_ms if bounded else None,
+        bound_now=words.bound_now(mark.strategy, bound_ms) if bounded else "",
         lateness_ms=pipeline.windows.allowed_lateness_ms,
     )

@@ -17,12 +17,13 @@ from typing import Any
 from spark_jobs.inspection.run_settings import RunSettings
 from spark_jobs.pipeline.published_tables import BY_NAME, PAIRS, PANES
 from spark_jobs.semantics.rows.carried_columns import carried_name
-from spark_jobs.tables import delta_rs
+from spark_jobs.tables import delta_rs, run_history
 from spark_jobs.tables.delta_rs import Table
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.objects import HASTY
-from spark_jobs.tables.run import Run
+from spark_jobs.tables.repaired_windows import RepairedWindows
+from spark_jobs.tables.run import Run, in_order
 
 #: For so long a table that was removed and made anew may be taken for the old one.
 _KEPT_OPEN_S = 60
@@ -106,6 +107,13 @@ class Publication:
     def settings(self) -> RunSettings:
         """The settings of the run."""
         return RunSettings.of(self.run)
+
+    @cached_property
+    def repaired(self) -> RepairedWindows:
+        """The windows of the tables that a repair has computed. Raises LakeError."""
+        published = in_order(run_history.every(self.lake))
+        own = next((place for place, run in enumerate(published) if run.run_id == self.run.run_id), None)
+        return RepairedWindows.after([self.run] if own is None else published[: own + 1])
 
     def table(self, name: str) -> PublishedTable:
         """Return a table. Raises NoPublicationError if the run has none, and LakeError."""

@@ -1,6 +1,7 @@
 """Explanations from the published tables: they contain what judged each too late row, and every pane of a window.
 
-Law: what is not in the tables is not guessed. The watermark before a row is known for too late rows alone. The least
+Law: what is not in the tables is not guessed. The watermark before a row is known for too late rows alone. Those rows
+are of windows that no repair has computed. Which partitions were idle is not in the tables (`holding`). The least
 allowed lateness of such a row is
 
     needed = watermark - window_end + 2 ms      (rule 51; the newest window of a row closes last)
@@ -26,6 +27,7 @@ from spark_jobs.explain.explanations import (
     Step,
     WindowLife,
 )
+from spark_jobs.explain.holding import listed
 from spark_jobs.inspection.inspections import Basis, RowChoice, RowInspection, WindowDates, WindowInspection
 from spark_jobs.inspection.missed_page import require_few
 from spark_jobs.inspection.publication import (
@@ -40,7 +42,7 @@ from spark_jobs.inspection.publication import (
 )
 from spark_jobs.inspection.run_settings import RunSettings
 from spark_jobs.pipeline.published_tables import LATE_EVENTS, PANES, WATERMARKS, WINDOW_RESULTS
-from spark_jobs.semantics.rows.instants import floor_to_ms, micros, table_time_us
+from spark_jobs.semantics.rows.instants import MIN, floor_to_ms, micros, table_time_us
 from spark_jobs.semantics.spec import FOREVER_MS
 from spark_jobs.semantics.windows.lateness import Lateness
 
@@ -126,6 +128,7 @@ def _explained(
         at_most=settings.is_session,
         bound_setting="" if bound is None else bound.setting,
         bound_ms=None if bound is None else bound.ms,
+        bound_now="" if bound is None else bound.now,
         lateness_ms=settings.lateness_ms,
     )
 
@@ -178,14 +181,18 @@ def window_dates(publication: Publication, start: datetime) -> WindowDates | Non
     if not rows:
         return None
     (row,) = rows
-    listed, at_fire = row["partition_watermarks"], row["watermark_at_fire"]
-    partitions = None
-    if listed is not None:
-        partitions = [
-            PartitionWatermark(each["source_partition"], each["watermark"], each["watermark"] == at_fire)
-            for each in listed
-        ]
-    return WindowDates(row["fires_at"], at_fire, row["closes_at"], partitions)
+    reached = row["partition_watermarks"]
+    partitions = None if reached is None else _partitions(reached, row["watermark_at_fire"], publication.settings)
+    is_repaired = publication.repaired.contains(_ms(start))
+    return WindowDates(row["fires_at"], row["watermark_at_fire"], row["closes_at"], partitions, is_repaired)
+
+
+def _partitions(
+    reached: Sequence[Mapping[str, Any]], at_fire: datetime | None, settings: RunSettings
+) -> list[PartitionWatermark]:
+    watermarks = {each["source_partition"]: _ms_or_min(each["watermark"]) for each in reached}
+    idle = None if settings.partitions_may_fall_idle else frozenset[str]()
+    return listed(watermarks, _ms_or_min(at_fire), idle, is_united=settings.is_united or settings.joins)
 
 
 def explain_window(
@@ -212,7 +219,8 @@ def explain_window(
     condition = " AND ".join([*inside, *are_values(columns_of(late, list(key)), key)])
     (counted,) = late.select(f"SELECT count(*) AS rows FROM t WHERE {condition}")  # noqa: S608
     rows = _late_rows(publication, late, condition, bounds, shows_source=shows_source)
-    closed = [] if dates is None or dates.closed_at is None else [LifeStep(Step.CLOSED, dates.closed_at, None, *bounds)]
+    ends = dates is not None and dates.closed_at is not None and not dates.is_repaired
+    closed = [LifeStep(Step.CLOSED, dates.closed_at, None, *bounds)] if dates is not None and ends else []
     steps = sorted([*fired, *closed, *rows], key=_place)
     too_late = int(counted["rows"])
     is_cut = len(fired) > MOST_STEPS or len(rows) > MOST_STEPS or len(steps) > MOST_STEPS
@@ -311,3 +319,7 @@ def _is_of_source(name: str, settings: RunSettings) -> bool:
 
 def _ms(moment: datetime) -> int:
     return floor_to_ms(micros(moment))
+
+
+def _ms_or_min(moment: datetime | None) -> int:
+    return MIN if moment is None else _ms(moment)

@@ -21,10 +21,12 @@ from spark_jobs.semantics.rows.expressions import column
 from spark_jobs.semantics.rows.left_out import LeftOut
 from spark_jobs.semantics.rows.partition_labels import label, of_source
 from spark_jobs.semantics.watermark.rounds import Rounds
+from spark_jobs.tables.repaired_windows import RepairedWindows
 
 #: The most verdicts of all rows.
 MOST_VERDICTS = 500_000
 _HINT = "; pass a Python function"
+_NOT_REPAIRED = RepairedWindows()
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class ReplayedSource:
     """The rows of a source, each of them placed or invalid. Raises NotReplayedError for rows that cannot be read.
 
     `rows` are dicts of the source's columns in any order. `belongs` decides by the arrival time (us) whether a row
-    belongs to the run. `until_us` is how far the arrival clock went; None: to the last row.
+    belongs to the run. `until_us` is how far the arrival clock went; None: to the last row. `repaired` are the windows
+    whose late rows a repair has added.
     """
 
     def __init__(
@@ -51,8 +54,9 @@ class ReplayedSource:
         *,
         belongs: Callable[[int | None], bool] = lambda _: True,
         until_us: int | None = None,
+        repaired: RepairedWindows = _NOT_REPAIRED,
     ) -> None:
-        self._pipeline, self._deadline, self._until_us = pipeline, deadline, until_us
+        self._pipeline, self._deadline, self._until_us, self._repaired = pipeline, deadline, until_us, repaired
         try:
             self._placed = self._read(rows, belongs)
         except NotReplayedError:
@@ -88,7 +92,7 @@ class ReplayedSource:
         numbered = [(place, event) for place, event in enumerate(placed.arrived) if choose(event.row, event)]
         numbered = numbered[: max(0, most - len(invalid) - len(left_out))]
         filling = {id(event): place for place, event in numbered if event.is_kept}
-        job = ExplainedJob(self._pipeline, self._run(filling)) if filling else None
+        job = ExplainedJob(self._pipeline, self._run(filling), self._repaired) if filling else None
         explained = [
             self._outside(event, place) if job is None or not event.is_kept else job.row(event, place)
             for place, event in numbered
@@ -100,7 +104,7 @@ class ReplayedSource:
 
         None for a window without rows.
         """
-        return ExplainedJob(self._pipeline, self._run(())).window(start_ms, key)
+        return ExplainedJob(self._pipeline, self._run(()), self._repaired).window(start_ms, key)
 
     def _run(self, chosen: Collection[int]) -> ObservedJob:
         job = ObservedJob(self._pipeline, chosen)

@@ -1,5 +1,7 @@
 """The settings of a run that explanations need, as the ledger has them: those of the run, not of the file as it is now.
 
+What a repair changes holds for its own windows alone, and is no setting here (`tables.repaired_windows`).
+
 A ledger of a version before 0.2 has no settings. Then each of them is unknown (None).
 """
 
@@ -10,21 +12,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from spark_jobs.explain import words
 from spark_jobs.pipeline.durations import DurationError, parse_duration
 from spark_jobs.semantics.spec import FOREVER_MS, LateData, Strategy, WindowKind
-from spark_jobs.tables.run import REPAIR, Run
+from spark_jobs.tables.run import Run
 
 _NOT_SET, _NONE = "not set", "none"
 _BOUNDED = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS, Strategy.TIME_LAG)
 _BOUND, _LAG = "watermark.out_of_orderness", "watermark.lag"
+_IDLE = "watermark.idle_timeout"
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The setting that a watermark's distance follows: its name in a pipeline file, and its value in milliseconds."""
+    """What a watermark's distance follows: the strategy, and the distance in milliseconds."""
 
-    setting: str
+    strategy: Strategy
     ms: int
+
+    @property
+    def setting(self) -> str:
+        """What a pipeline file changes for another distance."""
+        return words.bound_setting(self.strategy)
+
+    @property
+    def now(self) -> str:
+        """Its value in words."""
+        return words.bound_now(self.strategy, self.ms)
 
 
 @dataclass(frozen=True)
@@ -32,13 +46,16 @@ class RunSettings:
     """The settings of a run by dotted name; empty if the ledger has none."""
 
     texts: Mapping[str, str]
-    updates: bool = False
 
     @classmethod
     def of(cls, run: Run) -> RunSettings:
-        """Return the settings of a run; a repair accepts all late rows of its windows."""
-        texts = run.settings
-        return cls(texts, run.kind == REPAIR or texts.get("windows.late_data") == LateData.UPDATE.value)
+        """Return the settings of a run."""
+        return cls(run.settings)
+
+    @property
+    def updates(self) -> bool:
+        """Whether every row updates its window, however late."""
+        return self.texts.get("windows.late_data") == LateData.UPDATE.value
 
     @property
     def are_known(self) -> bool:
@@ -97,12 +114,26 @@ class RunSettings:
         """The bound or lag of the only source; None for several sources and for other strategies."""
         if self.is_united:
             return None
-        strategy = self.texts.get("watermark.strategy")
-        if strategy == Strategy.MONOTONOUS.value:
-            return Bound(_BOUND, 0)
-        name = {Strategy.BOUNDED_OUT_OF_ORDERNESS.value: _BOUND, Strategy.TIME_LAG.value: _LAG}.get(strategy or "")
-        ms = None if name is None else self._duration(name)
-        return None if name is None or ms is None else Bound(name, ms)
+        text = self.texts.get("watermark.strategy")
+        strategy = next((each for each in _BOUNDED if each.value == text), None)
+        if strategy is None or strategy is Strategy.MONOTONOUS:
+            return None if strategy is None else Bound(strategy, 0)
+        ms = self._duration(_LAG if strategy is Strategy.TIME_LAG else _BOUND)
+        return None if ms is None else Bound(strategy, ms)
+
+    @property
+    def partitions_may_fall_idle(self) -> bool:
+        """Whether a source partition may be idle at some moment; True if the settings are unknown."""
+        if not self.are_known:
+            return True
+        if not self.is_united:
+            is_custom = self.texts.get("watermark.strategy") == Strategy.CUSTOM.value
+            return is_custom or self.texts.get(_IDLE, _NOT_SET) != _NOT_SET
+        try:
+            watermarks = [source["watermark"] for source in json.loads(self.texts["sources"])]
+            return any(mark["idle_timeout_ms"] is not None or mark["strategy"] == "custom" for mark in watermarks)
+        except (ValueError, KeyError, TypeError):
+            return True
 
     @property
     def sources_are_bounded(self) -> bool:

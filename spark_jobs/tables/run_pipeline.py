@@ -12,11 +12,11 @@ def pipeline_for_run(pipeline: Pipeline, run: Run) -> Pipeline:
     """Return the pipeline with the settings that the run changes.
 
     The input of an arrival slice has not ended. A repair accepts all late rows of its windows. The few windows of a run
-    over changes are judged by no ratio.
+    over changes are judged by no ratio and no coverage.
     """
     if run.kind == CHANGED:
         quality = replace(pipeline.quality, max_late_ratio=None, max_too_late_ratio=None, max_invalid_ratio=None)
-        pipeline = replace(pipeline, quality=replace(quality, min_windows=None))
+        pipeline = replace(pipeline, quality=replace(quality, min_windows=None, min_coverage=None))
     if run.kind == REPAIR:
         pipeline = replace(pipeline, windows=replace(pipeline.windows, late_data=LateData.UPDATE))
     return pipeline_of_tables(pipeline, run)

@@ -52,6 +52,13 @@ def test_a_source_without_a_run_is_explained_as_a_whole(session: SparkSession, f
     content = json.loads(text)
     (row,) = content["rows"]
     assert (content["run_id"], row["row"]["id"], row["fate"]) == (None, 13, "too_late")
+    lives = []
+    for start in ("2024-03-30T22:00", "2024-03-30T22:07:30"):
+        code, text = explain(folder, "--window", start, "--key", "device=b", "--json")
+        assert code == 0
+        lives.append(json.loads(text)["window"])
+    assert lives[0] == lives[1], "an instant inside names its window"
+    assert lives[0]["steps"]
     for options, message in (
         (("--row", "id + 1"), "--row: 'id + 1' is of type bigint, not a condition"),
         (("--row", "ide = 1"), "--row: "),

@@ -79,6 +79,10 @@ def test_versions_of_each_row_are_those_of_the_as_of_join(session: SparkSession,
     late = {*scenario.late[Side.LEFT], *scenario.late[Side.RIGHT]}
     assert {index for index, row in in_order.items() if row.fate == "too_late"} == late
     assert {row.fate for row in explained} <= {"on_time", "too_late"}
+    for row in explained:
+        meetings = {partner.meeting for partner in row.partners or ()}
+        if not meetings or meetings & {Meeting.JOINED, Meeting.WAITING}:
+            assert (row.least_bound_ms, row.least_bound_increase_ms) == (None, None), "it counts as it is"
     matches = {(left, right) for left, right, _ in matches_of(scenario.versioned(), AsOf.INNER)}
     for side, name in enumerate(NAMES):
         joined = {

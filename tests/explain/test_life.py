@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +14,8 @@ from spark_jobs.pipeline.model import Pipeline, Strategy
 from spark_jobs.semantics.panes.window_operator import Verdict
 from spark_jobs.semantics.rows.arrival_order import Comparable
 from spark_jobs.semantics.rows.events import Event, EventReader
-from spark_jobs.semantics.rows.instants import MAX, micros
+from spark_jobs.semantics.rows.instants import MAX, MIN, micros
+from spark_jobs.semantics.spec import WindowKind, Windows
 from spark_jobs.semantics.streaming_job import JudgedRow, StreamingJob
 from spark_jobs.semantics.windows.lateness import Lateness
 from tests.sampling import sampled
@@ -125,3 +127,36 @@ def test_no_row_is_too_late_at_the_end_of_the_input() -> None:
     rows = [ArrivedRow(0, 0, -(2**63), 0)]
     lived = life(rows, SCENARIOS[0].pipeline.windows, MAX)
     assert [verdict.lateness for verdict in lived.verdicts[0]] == [Lateness.ON_TIME] * len(lived.verdicts[0])
+
+
+ONE_WINDOW = Windows(size_ms=10, allowed_lateness_ms=100)
+
+
+def test_the_panes_of_a_window_share_its_rows() -> None:
+    # Each row but the first fires a late pane with all rows before it.
+    count = 3_000
+    rows = [ArrivedRow(1, 0, MIN, 1), *(ArrivedRow(number, 0, 20, 2) for number in range(2, count + 1))]
+    tracemalloc.start()
+    lived = life(rows, ONE_WINDOW)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(lived.panes) == count
+    assert [len(fired.pane.rows) for fired in lived.panes[-2:]] == [count - 1, count]
+    assert [fired.contains(count - 1) for fired in lived.panes[-3:]] == [False, True, True]
+    # A copy for each pane takes more than 30 MB.
+    assert peak < 10 * 2**20
+
+
+def test_what_would_have_saved_a_row_of_a_window_depends_on_no_other_row() -> None:
+    own = ArrivedRow(9, 0, 150, 9)
+    assert least_lateness_ms(own, [], ONE_WINDOW) == 42
+    assert least_bound_ms(own, [], ONE_WINDOW) == 42
+
+
+def test_what_would_have_saved_a_row_of_a_session_depends_on_rows_before_it() -> None:
+    sessions = Windows(gap_ms=10, kind=WindowKind.SESSION)
+    # With a session to 18 in flight, the row at 3 merges with it.
+    before, own, behind = ArrivedRow(1, 8, MIN, 1), ArrivedRow(2, 3, 20, 2), ArrivedRow(3, 1, 21, 3)
+    assert least_lateness_ms(own, [before, own], sessions) == 4
+    assert least_lateness_ms(own, [before, own, behind], sessions) == 4
+    assert least_lateness_ms(own, [own, behind], sessions) == 9

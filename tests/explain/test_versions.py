@@ -17,8 +17,8 @@ from tests.vectors.as_of_joins import AsOfScenario, load_as_of_joins, matches_of
 LEFT, RIGHT = Side.LEFT, Side.RIGHT
 
 
-def of_key(scenario: AsOfScenario, key: str | None) -> list[Fit]:
-    """Return the fits of a key; rows have the numbers of the scenario."""
+def of_key(scenario: AsOfScenario, key: str | None, side: Side) -> list[Fit]:
+    """Return the fits of all rows of a side of a key; rows have the numbers of the scenario."""
     versioned, arrivals = scenario.versioned(), scenario.arrivals
     marks = versioned.watermarks
     rows, sides = [], []
@@ -29,23 +29,30 @@ def of_key(scenario: AsOfScenario, key: str | None) -> list[Fit]:
             sides.append(arrival.side)
     values = [watermark for _, watermark in marks]
     reached = {ms: bisect_left(values, ms) for ms in map(reach, rows)}
-    return fits(rows, sides, {ms: values[place] for ms, place in reached.items() if place < len(values)})
+    advances = {ms: values[place] for ms, place in reached.items() if place < len(values)}
+    chosen = {row.number for row, of in zip(rows, sides, strict=True) if of is side}
+    return [fit for each in fits(rows, sides, advances, chosen).values() for fit in each]
 
 
 @pytest.mark.parametrize("scenario", load_as_of_joins(), ids=lambda scenario: scenario.id)
 def test_joined_versions_are_those_of_the_join(scenario: AsOfScenario) -> None:
     keys = {arrival.key for arrival in scenario.arrivals}
-    all_fits = [fit for key in keys for fit in of_key(scenario, key)]
-    joined = sorted((fit.left, fit.version) for fit in all_fits if fit.meeting is Meeting.JOINED)
+    of_left, of_versions = ([fit for key in keys for fit in of_key(scenario, key, side)] for side in (LEFT, RIGHT))
+    joined = sorted((fit.left, fit.version) for fit in of_left if fit.meeting is Meeting.JOINED)
     matches = matches_of(scenario.versioned(), AsOf.INNER)
     assert joined == sorted((left, right) for left, right, _ in matches)
+    assert sorted(map(str, of_left)) == sorted(map(str, of_versions))
 
 
 def meetings(*moments: tuple[Side, int, int], advances: dict[int, int]) -> list[tuple[int, Meeting]]:
-    """Return the numbers and meetings of versions; a moment is a side, an event time and a watermark."""
+    """Return the numbers and meetings of versions with the only left row.
+
+    A moment is a side, an event time and a watermark.
+    """
     rows = [ArrivedRow(number, ts, watermark, number) for number, (_, ts, watermark) in enumerate(moments)]
     sides = [side for side, *_ in moments]
-    return [(fit.version, fit.meeting) for fit in fits(rows, sides, advances)]
+    number = sides.index(LEFT)
+    return [(fit.version, fit.meeting) for fit in fits(rows, sides, advances, {number})[number]]
 
 
 def test_a_version_after_the_emission_is_too_late() -> None:
@@ -58,5 +65,21 @@ def test_a_version_that_a_newer_one_has_replaced_is_dropped() -> None:
     assert meetings(*moments, advances={5: 6, 9: 12, 13: 13}) == [(0, Meeting.EXPIRED)]
 
 
-def test_a_row_that_waits_has_no_version_yet() -> None:
-    assert meetings((RIGHT, 5, MIN), (LEFT, 10, MIN), advances={5: 6}) == [(0, Meeting.EXPIRED)]
+def test_a_row_waits_for_the_version_that_it_would_join_now() -> None:
+    assert meetings((RIGHT, 5, MIN), (LEFT, 10, MIN), advances={5: 6}) == [(0, Meeting.WAITING)]
+    # No advance reaches 15, and the version at 10 is kept.
+    waits = [(RIGHT, 8, MIN), (RIGHT, 10, MIN), (LEFT, 15, MIN)]
+    assert meetings(*waits, advances={8: 12, 10: 12}) == [(1, Meeting.WAITING)]
+    # Of two versions of one time the last to arrive counts.
+    assert meetings((RIGHT, 5, MIN), (RIGHT, 5, MIN), (LEFT, 10, MIN), advances={}) == [(1, Meeting.WAITING)]
+    # A late row waits for the next advance, and what its key has dropped is gone.
+    late = [(RIGHT, 5, MIN), (RIGHT, 9, MIN), (LEFT, 7, 12)]
+    assert meetings(*late, advances={5: 12, 9: 12}) == [(0, Meeting.EXPIRED)]
+
+
+def test_only_the_fits_of_chosen_rows_are_listed() -> None:
+    count = 2_000
+    rows = [ArrivedRow(number, number, MIN, number) for number in range(count)]
+    sides = [LEFT if number % 2 else RIGHT for number in range(count)]
+    listed = fits(rows, sides, {}, {1, 0, count - 1})
+    assert {number: len(each) for number, each in listed.items()} == {0: 1, 1: 1, count - 1: 1}

@@ -181,7 +181,9 @@ def test_settings_of_a_run_are_read_from_the_ledger(published: tuple[Publication
     assert (settings.bound.setting, settings.bound.ms) == ("watermark.out_of_orderness", 10_000)
     assert (publication.key, publication.partition) == (("device",), ("site",))
     repaired = RunSettings.of(replace(publication.run, kind=REPAIR))
-    assert repaired.updates
+    assert not repaired.updates, "a repair decides about its own windows alone"
+    assert repaired.lateness_ms == settings.lateness_ms
+    assert RunSettings({**settings.texts, "windows.late_data": "update"}).updates
     old = replace(publication, run=replace(publication.run, settings={}))
     assert not old.settings.are_known
     assert (old.settings.lateness_ms, old.settings.bound) == (None, None)

@@ -230,6 +230,7 @@ def _render(template: str, nonce: str, line: TimeLine | None = None, **values: A
         addresses=addresses,
         places=places,
         fates=words.FATES,
+        fates_dropped=words.FATES_DROPPED,
         fates_of_interval=words.FATES_OF_INTERVAL,
         fates_as_of=words.FATES_AS_OF,
         event=words.event,

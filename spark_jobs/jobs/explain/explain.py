@@ -1,7 +1,8 @@
 """Explanations of rows and windows of a pipeline, over the rows that the published results are made of.
 
 The source is read at the version of the run published last, as far as rows had arrived for that run. Without a run, the
-newest version is read as a whole. The settings are those of the pipeline file. Nothing is written.
+newest version is read as a whole. The settings are those of the pipeline file, and in windows that a repair has
+computed, every late row updates them. Nothing is written.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from spark_jobs.explain import streams
 from spark_jobs.explain.explanations import ExplainedRow, WindowLife, as_json
 from spark_jobs.explain.rows import explain_rows
 from spark_jobs.explain.streams import Stream
+from spark_jobs.explain.window_starts import WindowStartError, named_start_ms
 from spark_jobs.explain.windows import explain_window
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import arrival_slices
@@ -33,8 +35,9 @@ from spark_jobs.tables import ledger, source
 from spark_jobs.tables.effective_runs import effective_runs
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.repaired_windows import RepairedWindows
 from spark_jobs.tables.run import Run
-from spark_jobs.tables.run_pipeline import pipeline_for_run
+from spark_jobs.tables.run_pipeline import pipeline_of_tables
 from spark_jobs.tables.source_tables import tables_of
 
 _STEP = "explain"
@@ -45,6 +48,8 @@ Frames = tuple[DataFrame, DataFrame | None]
 @dataclass(frozen=True)
 class Request:
     """What to explain: rows by SQL conditions, at most `most` of each, and a window by an instant and a key (texts).
+
+    The instant is the start of the window, or one inside if only one window has it; of sessions, any instant inside.
 
     `run_id` is the published run whose results are explained; empty: the run published last.
     """
@@ -84,46 +89,60 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Reading:
-    """The rows that published results are made of: the pipeline as the run had it, and the run, None without one."""
+    """The rows that published results are made of: the pipeline as the run had it, and the run, None without one.
+
+    `repaired` are the windows of the results that a repair has computed.
+    """
 
     pipeline: Pipeline
     versions: Mapping[str, int]
     run: Run | None
     frames: Frames
+    repaired: RepairedWindows
 
     @property
     def stream(self) -> Stream:
         """The rows as a stream."""
-        return _stream(self.frames, self.pipeline, None if self.run is None else arrival_slices.until_us(self.run))
+        until_us = None if self.run is None else arrival_slices.until_us(self.run)
+        return _stream(self.frames, self.pipeline, until_us, self.repaired)
+
+    def start_ms(self, instant_ms: int) -> int:
+        """Return the start of the window that an instant names. Raises InputError if it names none."""
+        try:
+            return named_start_ms(self.pipeline.windows, instant_ms)
+        except WindowStartError as problem:
+            raise InputError(f"--window: {problem}", code=ErrorCode.OPTION_WRONG) from problem
 
 
 def read(spark: SparkSession, pipeline: Pipeline, lake: Lake, progress: Progress, run_id: str = "") -> Reading:
     """Read the source as of a published run, by default the run published last. Raises InputError."""
     versions = checked(spark, pipeline)
-    run = _run(ledger.published(spark, lake), run_id)
+    published = _published_until(ledger.published(spark, lake), run_id)
+    run = effective_runs(published).latest
     if run is not None:
         versions = dict(run.pinned)
-        pipeline = pipeline_for_run(pipeline, run)
+        pipeline = pipeline_of_tables(pipeline, run)
     tables = tables_of(pipeline)
     progress(_STEP, "reading " + ", ".join(f"version {versions[name]} of {table}" for name, table in tables.items()))
     try:
         rows = source.rows_of(spark, pipeline, versions)
     except SourceError as problem:
         raise InputError(str(problem), code=problem.code) from problem
-    return Reading(pipeline, versions, run, _completed(_arrived(rows, pipeline, run), pipeline))
+    frames = _completed(_arrived(rows, pipeline, run), pipeline)
+    return Reading(pipeline, versions, run, frames, RepairedWindows.after(published))
 
 
-def _run(published: Sequence[Run], run_id: str) -> Run | None:
-    """Return the run of an id, by default the newest that makes up the results. Raises InputError."""
+def _published_until(published: Sequence[Run], run_id: str) -> Sequence[Run]:
+    """Return the published runs up to the one of an id, by default all. Raises InputError."""
     if not run_id:
-        return effective_runs(published).latest
-    run = next((run for run in published if run.run_id == run_id), None)
-    if run is None:
+        return published
+    place = next((place for place, run in enumerate(published) if run.run_id == run_id), None)
+    if place is None:
         raise InputError(
             f"run {run_id}: not published, so it has no results to explain. `tidemark status` lists the runs",
             code=ErrorCode.RUN_NOT_PUBLISHED,
         )
-    return run
+    return published[: place + 1]
 
 
 def explain(
@@ -139,7 +158,7 @@ def explain(
         is_as_of = pipeline.join is not None and pipeline.join.is_as_of
         near = bounds(pipeline) if pipeline.join is not None and pipeline.join.by_interval else None
         explained = [explain_rows(stream, each, request.most, near, as_of=is_as_of) for each in conditions]
-        window = _window(stream, request)
+        window = _window(reading, stream, request)
     run_id, arrived_to = (None, None) if run is None else (run.run_id, run.arrived_to)
     return Explanation(pipeline.name, reading.versions, run_id, arrived_to, explained, window)
 
@@ -183,10 +202,10 @@ def _condition(completed: Frames, text: str) -> Sequence[Column | None]:
     return [None if of_frame else F.expr(text) for of_frame in misfits]
 
 
-def _stream(completed: Frames, pipeline: Pipeline, until_us: int | None) -> Stream:
+def _stream(completed: Frames, pipeline: Pipeline, until_us: int | None, repaired: RepairedWindows) -> Stream:
     first, second = completed
     if pipeline.join is None:
-        return streams.of_source(first, pipeline, until_us=until_us)
+        return streams.of_source(first, pipeline, until_us=until_us, repaired=repaired)
     inputs, names = joining(pipeline), pipeline.join.names
     if pipeline.join.is_as_of:
         return streams.of_as_of_join(first, second, inputs, names, until_us=until_us)
@@ -195,10 +214,11 @@ def _stream(completed: Frames, pipeline: Pipeline, until_us: int | None) -> Stre
     return streams.of_window_join(first, second, inputs, pipeline.windows, names, until_us=until_us)
 
 
-def _window(stream: Stream, request: Request) -> WindowLife | None:
+def _window(reading: Reading, stream: Stream, request: Request) -> WindowLife | None:
     if request.window_start_ms is None:
         return None
-    return explain_window(stream, request.window_start_ms, key_of(stream, request.key or {}))
+    key = key_of(stream, request.key or {})
+    return explain_window(stream, reading.start_ms(request.window_start_ms), key)
 
 
 def key_of(stream: Stream, values: Mapping[str, str]) -> dict[str, str | None]:

@@ -30,7 +30,7 @@ from spark_jobs.jobs.explain.explain import Request, key_of, read
 from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.pipeline import load
 from spark_jobs.pipeline.loading import CASES
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.model import LateData, Pipeline
 from spark_jobs.pipeline.published_tables import LATE_EVENTS, PANES
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.semantics.rows.instants import END_OF_INPUT, micros
@@ -61,13 +61,16 @@ def record(
                 "strategy bounded_out_of_orderness or monotonous, without idle_timeout, emitted at ticks or per_event"
             )
         key = key_of(stream, request.key or {})
-        life = explain_window(stream, request.window_start_ms or 0, key)
+        start_ms = reading.start_ms(request.window_start_ms or 0)
+        life = explain_window(stream, start_ms, key)
         if life is None:
             raise _refused("no row of this key with such an event time has arrived")
         if life.steps is None or life.row_count > MOST_ROWS:
             raise _refused(f"the window has {life.row_count:,} rows, at most {MOST_ROWS:,} can be recorded")
         rows = _rows(stream, life, key)
     settings = {} if reading.pipeline.replay.closes == pipeline.replay.closes else {"replay.end_of_input": "keep_open"}
+    if reading.repaired.contains(start_ms):
+        settings["windows.late_data"] = LateData.UPDATE.value
     case = _Recording(file, reading.pipeline, rows, life, settings, engine)
     return case.text()
 

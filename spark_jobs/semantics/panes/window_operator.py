@@ -12,6 +12,7 @@ row that comes later is too late. Rules 51, 60-70.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Generic, TypeVar
@@ -47,7 +48,7 @@ class Pane(Generic[K, E]):
     index: int
     timing: Timing
     watermark: int
-    rows: tuple[E, ...]
+    rows: Sequence[E]
     replaces: tuple[TimeWindow, ...] = ()
     instant: int | None = None
 

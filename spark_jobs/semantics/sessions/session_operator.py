@@ -65,8 +65,11 @@ class SessionOperator(PaneOperator[K, E]):
         if merge.absorbed == (merge.hull,):
             return
         absorbed = [(window, self._states.pop((key, window))) for window in merge.absorbed]
+        rows = absorbed[0][1].rows if absorbed else []
+        if len(absorbed) > 1:
+            rows = sorted((row for _, state in absorbed for row in state.rows), key=lambda numbered: numbered[0])
         merged = State(
-            rows=sorted((row for _, state in absorbed for row in state.rows), key=lambda numbered: numbered[0]),
+            rows=rows,
             replaces=tuple(
                 fired for window, state in absorbed for fired in (*state.replaces, *([window] if state.fired else []))
             ),

@@ -51,6 +51,11 @@ class WatermarkMerge:
         """The watermark of every registered partition."""
         return {name: partial.watermark for name, partial in self._partitions.items()}
 
+    @property
+    def idle(self) -> frozenset[str]:
+        """The registered partitions that are idle."""
+        return frozenset(name for name, partial in self._partitions.items() if partial.is_idle)
+
     def register(self, partition: str) -> None:
         """Add a new partition, active at MIN (rule 26)."""
         self._partitions[partition] = _Partial()

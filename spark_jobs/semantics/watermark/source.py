@@ -34,6 +34,11 @@ class WatermarkedSource:
         """The watermark of every partition that exists."""
         return self._partitions.watermarks
 
+    @property
+    def idle(self) -> frozenset[str]:
+        """The partitions that are idle."""
+        return self._partitions.idle
+
     def on_event(self, partition: str, row: Mapping[str, Any], ts: int) -> None:
         """Pass a row to its partition's generator."""
         self._partitions.on_event(partition, row, ts)

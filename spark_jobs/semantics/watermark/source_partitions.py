@@ -35,6 +35,11 @@ class SourcePartitions:
         """The watermark of every partition that exists."""
         return self._merge.partitions
 
+    @property
+    def idle(self) -> frozenset[str]:
+        """The partitions that are idle."""
+        return self._merge.idle
+
     def on_event(self, partition: str, row: Mapping[str, Any], ts: int) -> None:
         """Pass a row to its partition's generator; a partition joins with its first row."""
         if partition not in self._generators:
