@@ -138,6 +138,7 @@ _ELSEWHERE: dict[str, set[str]] = {
     # Sections of a pipeline file.
     "spark_jobs/pipeline": {"replay", "repair"},
     "spark_jobs/cases/case_file.py": {"replay"},
+    "spark_jobs/cases/drawn_part.py": {"replay"},
     # A key of the counts of `tidemark test`.
     "spark_jobs/cli/test_command.py": {"failed"},
     # A DAG's name.

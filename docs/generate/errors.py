@@ -192,11 +192,12 @@ INTERNAL: Mapping[str, str] = {
     "ShowSourceError": "a wrong value of `TIDEMARK_PAGES_SHOW_SOURCE`; pages of Airflow have the message",
     "AddressError": "a wrong address of a page of Airflow; the answer is the status 422 with the message",
     "KeyMisfitError": "another key in the address of a page than in the run; the answer is the status 422",
-    "CaseError": "a file of cases with a mistake; `tidemark test` raises an `InputError` with the file and the case",
+    "CaseError": "a file of cases with a mistake; `tidemark test` lists it with its file and case, and exits with 2",
+    "YamlTextError": "a file of cases that is no YAML of its kind; becomes a `CaseError`",
     "TableError": "a table of a case with a mistake; becomes a `CaseError`",
     "DrawingError": "a drawing of a case with a mistake; becomes a `CaseError`",
-    "UnreplayedError": "a case that the engine cannot replay; `tidemark test` reports the case as failed",
-    "UnknownTableError": "a case expects a table that its pipeline lacks; `tidemark test` reports the case as failed",
+    "UnreplayedError": "a case that the engine cannot replay; becomes a `CaseError`",
+    "UnknownTableError": "a case expects a table or column that its pipeline lacks; becomes a `CaseError`",
 }
 _INTRODUCTION = """\
 An error names the wrong value and what to do. `tidemark` and `spark_jobs/jobs/step.py` end with the exit code of the

@@ -2,12 +2,13 @@
 
     null, or nothing            null
     true, false                 a boolean
-    12, -3.5, 1e9               a number
+    12, -3.5, 1e9               a number, without leading zeros
+    NaN, Infinity, -Infinity    a double that is no number, or beyond all numbers; also `.nan`, `.inf`, `-.inf`
     2024-05-01 10:12            a time, UTC unless it has an offset; seconds and parts of a second are optional
     10:12                       a time of the case's day
     [1, 2], {"a": 1}            JSON: a list or a struct
     'any text'                  a text, whatever it looks like
-    anything else               a text
+    anything else               a text, such as 010
 
 The first line has the names of the columns. A bar separates cells. A line of dashes below the names is ignored.
 """
@@ -15,11 +16,13 @@ The first line has the names of the columns. A bar separates cells. A line of da
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from spark_jobs.semantics.rows.instants import END_OF_INPUT
@@ -30,15 +33,41 @@ END = "end of input"
 
 _CELL = re.compile(r"(\s*'(?:[^']|'')*'\s*|[^|]*)\|")
 _RULE = re.compile(r"[-:| ]+")
-_WORDS = {"": None, "null": None, "true": True, "false": False, END: END_OF_INPUT}
+_WORDS = {
+    "": None,
+    "null": None,
+    "true": True,
+    "false": False,
+    END: END_OF_INPUT,
+    **dict.fromkeys(("NaN", ".nan", ".NaN", ".NAN"), math.nan),
+    **{sign + name: float(f"{sign}inf") for sign in ("", "+", "-") for name in ("Infinity", ".inf", ".Inf", ".INF")},
+}
+# Decimals beyond this many digits before or behind the point have an exponent.
+_LONG = 40
 
 
 class TableError(ValueError):
     """A text table that cannot be read."""
 
 
-def read_table(text: str, day: date | None = None) -> tuple[list[str], list[Row]]:
-    """Return the columns and the rows of a text table. Raises TableError."""
+class WrittenDouble(float):
+    """A double of an expected table, with the decimal number that was in the text."""
+
+    decimal: Decimal
+
+    @classmethod
+    def of(cls, text: str) -> WrittenDouble:
+        """Return the double of a text; `decimal` has all of its digits."""
+        number = cls(text)
+        number.decimal = Decimal(text)
+        return number
+
+
+def read_table(text: str, day: date | None = None, *, exact: bool = False) -> tuple[list[str], list[Row]]:
+    """Return the columns and the rows of a text table. Raises TableError.
+
+    `exact`: doubles are of the type WrittenDouble, for a comparison with decimals.
+    """
     lines = [line.strip() for line in text.strip().splitlines()]
     if not lines:
         raise TableError("found an empty table, expected a line with the names of the columns")
@@ -52,36 +81,41 @@ def read_table(text: str, day: date | None = None) -> tuple[list[str], list[Row]
         cells = _cells(line)
         if len(cells) != len(names):
             raise TableError(f"line {number} has {len(cells)} cells, expected {len(names)}: {line}")
-        rows.append({name: read_cell(cell, day) for name, cell in zip(names, cells, strict=True)})
+        rows.append({name: read_cell(cell, day, exact=exact) for name, cell in zip(names, cells, strict=True)})
     return names, rows
 
 
-def read_cell(text: str, day: date | None = None) -> Any:
+def read_cell(text: str, day: date | None = None, *, exact: bool = False) -> Any:
     """Return the value of a cell. Raises TableError for a time that does not exist."""
     if text in _WORDS:
         return _WORDS[text]
     convert = next((convert for pattern, convert in _FORMS if pattern.fullmatch(text)), None)
     try:
-        return text if convert is None else convert(text, day)
-    except ValueError as problem:
+        return text if convert is None else convert(text, day, double_of(exact=exact))
+    except (ValueError, RecursionError) as problem:
         raise TableError(f"found '{text}', which cannot be read: {problem}") from problem
 
 
-def _text(text: str, _: date | None) -> str:
+def double_of(*, exact: bool) -> _Double:
+    """Return what makes a double of a text."""
+    return WrittenDouble.of if exact else float
+
+
+def _text(text: str, *_: Any) -> str:
     return text[1:-1].replace("''", "'")
 
 
-def _json(text: str, _: date | None) -> Any:
+def _json(text: str, _: date | None, double: _Double) -> Any:
     with suppress(ValueError):
-        return json.loads(text)
+        return json.loads(text, parse_float=double)
     return text
 
 
-def _time(text: str, _: date | None) -> datetime:
+def _time(text: str, *_: Any) -> datetime:
     return in_utc(datetime.fromisoformat(text))
 
 
-def _clock(text: str, day: date | None) -> Any:
+def _clock(text: str, day: date | None, _: _Double) -> Any:
     if day is None:
         return text
     hour, rest = text.split(":", 1)
@@ -101,21 +135,55 @@ def cell(value: Any, day: date | None = None) -> str:
         return "true" if value else "false"
     if isinstance(value, datetime):
         return _moment(in_utc(value), day)
-    if isinstance(value, (list, tuple, dict)):
-        return json.dumps(_plain(value), ensure_ascii=False)
+    if isinstance(value, (list, tuple, Mapping)):
+        return _json_text(value)
     if isinstance(value, str):
-        return value if read_cell(value, day) == value and value == value.strip() and "|" not in value else f"'{value}'"
-    return f"{value.normalize():f}" if isinstance(value, Decimal) else str(value)
+        return value if _read_again(value, day) == value and not _breaks(value) else _quoted(value)
+    return number_text(value) if isinstance(value, (int, float, Decimal)) else str(value)
 
 
-_Convert = Callable[[str, date | None], Any]
+def _read_again(text: str, day: date | None) -> Any:
+    with suppress(TableError):
+        return read_cell(text, day)
+    return None
+
+
+def _breaks(text: str) -> bool:
+    return text != text.strip() or "|" in text
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def number_text(number: float | Decimal) -> str:
+    """Return the digits of a number, a decimal without zeros at its end."""
+    if isinstance(number, WrittenDouble):
+        number = number.decimal
+    if isinstance(number, Decimal) and number.is_finite():
+        plain = number.normalize()
+        return f"{plain:f}" if abs(plain.adjusted()) < _LONG else str(plain)
+    if isinstance(number, int) or math.isfinite(number):
+        return str(number)
+    return "NaN" if math.isnan(number) else ("Infinity" if number > 0 else "-Infinity")
+
+
+_Double = Callable[[str], float]
+_Convert = Callable[[str, date | None, _Double], Any]
+_WHOLE = r"(0|[1-9]\d*)"
 _FORMS: tuple[tuple[re.Pattern[str], _Convert], ...] = (
     (re.compile(r"'.*'", re.DOTALL), _text),
-    (re.compile(r"[+-]?\d+"), lambda text, _: int(text)),
-    (re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"), lambda text, _: float(text)),
-    (re.compile(r"[\[{].*[\]}]"), _json),
-    (re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?"), _time),
-    (re.compile(r"\d{1,2}:\d{2}(:\d{2}(\.\d{1,6})?)?"), _clock),
+    (re.compile(rf"[+-]?{_WHOLE}", re.ASCII), lambda text, *_: int(text)),
+    (
+        re.compile(rf"[+-]?({_WHOLE}(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII),
+        lambda text, _, double: double(text),
+    ),
+    (re.compile(r"[\[{].*[\]}]", re.DOTALL), _json),
+    (
+        re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?", re.ASCII),
+        _time,
+    ),
+    (re.compile(r"\d{1,2}:\d{2}(:\d{2}(\.\d{1,6})?)?", re.ASCII), _clock),
 )
 
 
@@ -142,9 +210,15 @@ def _moment(moment: datetime, day: date | None) -> str:
     return text.partition(" ")[2] if moment.date() == day else text
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
+def _json_text(value: Any) -> str:
+    """Return JSON: a text for a time, and all digits of a decimal, which the standard library cannot write."""
+    if isinstance(value, Mapping):
+        text = partial(json.dumps, ensure_ascii=False)
+        return "{" + ", ".join(f"{text(str(name))}: {_json_text(part)}" for name, part in value.items()) + "}"
     if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    return cell(value) if isinstance(value, datetime) else value
+        return "[" + ", ".join(map(_json_text, value)) + "]"
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        return number_text(value)
+    if value is None or isinstance(value, (bool, str)):
+        return json.dumps(value, ensure_ascii=False)
+    return json.dumps(cell(value), ensure_ascii=False)

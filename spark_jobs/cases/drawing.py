@@ -29,50 +29,28 @@ from typing import Any
 
 import yaml
 
-from spark_jobs.cases.happenings import UNITS, instant_text, is_happening, read_time
+from spark_jobs.cases.drawn_lines import COLUMNS, DrawingError, Row, Step, read_instant, read_lines
+from spark_jobs.cases.happenings import UNITS, instant_text
+from spark_jobs.cases.yaml_text import YamlTextError, read_document, values_of
 
-#: Columns of rows, in the order in which they are written, with the value that is left out.
-COLUMNS: Mapping[str, Any] = {
-    "key": "",
-    "partition": "p0",
-    "side": "left",
-    "task": 0,
-    "marker": False,
-    "kept": True,
-    "time": None,
-    "arrival": None,
-}
+__all__ = [
+    "COLUMNS",
+    "Drawing",
+    "DrawingError",
+    "Row",
+    "Step",
+    "differences",
+    "load",
+    "of_text",
+    "pipeline_text",
+    "read",
+    "table",
+    "write",
+]
 
 _REQUIRED = ("title", "concept", "answer", "unit", "pipeline", "drawing")
 _OPTIONAL = ("rules", "note", "until", "fails_with")
 _ANSWERS = ("flink", "product")
-
-
-class DrawingError(ValueError):
-    """A drawing that cannot be read."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of the stream; times are in milliseconds."""
-
-    ts: int
-    arrival: int
-    key: str = ""
-    partition: str = "p0"
-    side: str = "left"
-    task: int = 0
-    marker: bool = False
-    kept: bool = True
-
-
-@dataclass(frozen=True)
-class Step:
-    """A line group of a drawing: `row`, `tick` or `end`, with the watermark after it (ms) and what happens at it."""
-
-    kind: str
-    watermark: int
-    happens: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -102,9 +80,8 @@ def load(folder: Path) -> list[Drawing]:
 def read(text: str, name: str = "") -> Drawing:
     """Read a drawing. Raises DrawingError for unknown keys, columns and entries, and for lines out of order."""
     try:
-        values = yaml.safe_load(text)
-        return _drawing(values, name)
-    except (yaml.YAMLError, ValueError, KeyError) as wrong:
+        return _drawing(values_of(read_document(text), "the drawing"), name)
+    except (YamlTextError, ValueError) as wrong:
         raise DrawingError(f"{name}: {wrong}") from wrong
 
 
@@ -115,76 +92,44 @@ def _drawing(values: Any, name: str) -> Drawing:
         raise DrawingError(f"unknown keys: {', '.join(unknown)}; known: {', '.join((*_REQUIRED, *_OPTIONAL))}")
     if missing := [key for key in _REQUIRED if key not in values]:
         raise DrawingError(f"missing keys: {', '.join(missing)}")
-    unit, answer = values["unit"], values["answer"]
+    unit, answer, pipeline = str(values["unit"]), str(values["answer"]), values["pipeline"]
     if unit not in UNITS or answer not in _ANSWERS:
         raise DrawingError(f"found unit {unit!r} and answer {answer!r}, expected ms or s, and flink or product")
-    rows, steps = _parsed(values["drawing"], unit)
+    if not isinstance(pipeline, dict):
+        raise DrawingError(f"pipeline: found {pipeline!r}, expected a mapping with the parts of a pipeline file")
+    if wrong := [key for key in ("rules", "fails_with") if not isinstance(values.get(key, []), list)]:
+        raise DrawingError(f"{wrong[0]}: found {values[wrong[0]]!r}, expected a list")
+    rows, steps = read_lines(str(values["drawing"]), unit, {})
     until = values.get("until")
     return Drawing(
-        values["title"], values["concept"], answer, unit, values["pipeline"], rows, steps,
+        str(values["title"]), str(values["concept"]), answer, unit, pipeline, rows, steps,
         tuple(values.get("rules", ())), str(values.get("note", "")).strip(),
-        None if until is None else read_time(str(until), unit), tuple(values.get("fails_with", ())), {}, name,
+        None if until is None else read_instant("until", str(until), unit),
+        tuple(values.get("fails_with", ())), {}, name,
     )  # fmt: skip
 
 
 def of_text(
-    name: str, text: str, unit: str, pipeline: Mapping[str, Any], settings: Mapping[str, str], until: str | None = None
+    name: str,
+    text: str,
+    unit: str,
+    pipeline: Mapping[str, Any],
+    settings: Mapping[str, str],
+    until: str | None = None,
+    sides: Mapping[str, str] | None = None,
 ) -> Drawing:
-    """Return the drawing of a text, for a part of a pipeline. Raises DrawingError."""
+    """Return the drawing of a text, for a part of a pipeline; `sides` are the inputs that its rows can name.
+
+    Without `sides`, rows can have any side. Raises DrawingError.
+    """
     if unit not in UNITS:
         raise DrawingError(f"found the unit {unit!r}, expected {' or '.join(UNITS)}")
     try:
-        rows, steps = _parsed(text, unit)
-        end = None if until is None else read_time(until, unit)
-    except (ValueError, KeyError) as wrong:
+        rows, steps = read_lines(text, unit, sides or {})
+        end = None if until is None else read_instant("until", until, unit)
+    except ValueError as wrong:
         raise DrawingError(str(wrong)) from wrong
     return Drawing(name, "", "product", unit, pipeline, rows, steps, until=end, settings=settings, name=name)
-
-
-def _parsed(text: str, unit: str) -> tuple[tuple[Row, ...], tuple[Step, ...]]:
-    header, *lines = (_cells(line) for line in text.strip().splitlines())
-    names = header[0].split()
-    if header[1:] != ["watermark", "what happens"] or names[:1] != ["row"] or not {*names[1:]} <= {*COLUMNS}:
-        raise DrawingError(f"found the header {header}; write 'row COLUMNS | watermark | what happens'")
-    rows: list[Row] = []
-    steps: list[tuple[str, int, list[str]]] = []
-    for left, watermark, happens in lines:
-        if happens and not is_happening(happens):
-            raise DrawingError(f"unknown entry '{happens}'; `happenings` lists what a drawing can hold")
-        if not left:
-            steps[-1][2].append(happens)
-            continue
-        kind = left if left in ("tick", "end") else "row"
-        if kind == "row":
-            rows.append(_row(dict(zip(names, left.split(), strict=True)), len(rows), unit))
-        steps.append((kind, read_time(watermark, unit), [happens] if happens else []))
-    if [kind for kind, *_ in steps].index("end") != len(steps) - 1:
-        raise DrawingError("lines stand behind the end of the input")
-    return tuple(rows), tuple(Step(kind, watermark, tuple(happens)) for kind, watermark, happens in steps)
-
-
-def _cells(line: str) -> list[str]:
-    cells = [cell.strip() for cell in line.split("|")]
-    if len(cells) != 3:
-        raise DrawingError(f"found {len(cells)} cells in '{line.strip()}', expected 3")
-    return cells
-
-
-def _row(drawn: dict[str, str], number: int, unit: str) -> Row:
-    if drawn.pop("row") != str(number):
-        raise DrawingError(f"rows are numbered 0, 1, 2, ...; row {number} is missing")
-    values: dict[str, Any] = {"arrival": number, "ts": read_time(drawn.pop("time"), unit)}
-    for column, text in drawn.items():
-        values[column] = _value(column, text, unit)
-    return Row(**values)
-
-
-def _value(column: str, text: str, unit: str) -> Any:
-    if column == "arrival":
-        return read_time(text, unit)
-    if isinstance(COLUMNS[column], bool):
-        return {"yes": True, "no": False}[text]
-    return type(COLUMNS[column])(text)
 
 
 def write(drawing: Drawing) -> str:

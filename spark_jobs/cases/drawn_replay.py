@@ -61,7 +61,7 @@ def pipeline_of(drawing: Drawing) -> Pipeline:
         part["join"] = {"key": ["key"], **part["join"]}
     else:
         part["windows"] = {"key": ["key"], "aggregates": {"members": "collect_list(row)"}, **part["windows"]}
-    return from_mapping(part, overrides=drawing.settings)
+    return from_mapping(part, origin="pipeline", overrides=drawing.settings)
 
 
 def replayed(drawing: Drawing) -> tuple[Step, ...]:
@@ -105,28 +105,29 @@ def _advances(rows: Iterable[TableRow], pipeline: Pipeline, until: datetime | No
 
 
 def _reference_pairs(drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
-    inputs, arrivals, story = joining(pipeline), _arrivals(drawing), ReplayStory(drawing)
+    inputs, arrivals, story = joining(pipeline), _arrivals(drawing, pipeline), ReplayStory(drawing)
     sources = _sources(inputs)
     until_us = None if drawing.until is None else drawing.until * 1000
     joined = join(arrivals, bounds(pipeline), inputs.emit, *sources, until_us=until_us)
     # The end of the left input, a moment before that of the right one, advances the watermark: a last row that is late
     # keeps that apart from what the last drawn row does.
-    further = join([*arrivals, _last_witness(arrivals)], bounds(pipeline), inputs.emit, *sources, until_us=until_us)
+    followed = [*arrivals, *map(_witness_behind, arrivals[-1:])]
+    further = join(followed, bounds(pipeline), inputs.emit, *sources, until_us=until_us)
     marks = [mark for mark in joined.watermarks if mark[0] < len(arrivals) or mark[1] == MAX]
     marks += [mark for mark in further.watermarks if mark[0] == len(arrivals)]
     for arrived, watermark in marks:
-        story.advance(Place(arrived - 1, _is_tick(inputs)), watermark)
+        story.advance(_place(arrivals, arrived, at_tick=_is_tick(inputs)), watermark)
     for arrived, joined_pair in joined.pairs:
         story.happen(
-            Place(arrived - 1, at_tick=False),
+            _place(arrivals, arrived, at_tick=False),
             pair(joined_pair.left["row"], joined_pair.right["row"], joined_pair.ts, drawing.unit),
         )
-    story.late([arrival.row for arrival in joined.late])
+    story.late(arrival.row for arrival in joined.late if _is_kept(arrival.row))
     return story.steps()
 
 
 def _reference_versions(drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
-    inputs, arrivals, story = joining(pipeline), _arrivals(drawing), ReplayStory(drawing)
+    inputs, arrivals, story = joining(pipeline), _arrivals(drawing, pipeline), ReplayStory(drawing)
     sources, is_tick = _sources(inputs), _is_tick(inputs)
     until_us = None if drawing.until is None else drawing.until * 1000
     closes = pipeline.replay.closes
@@ -134,34 +135,38 @@ def _reference_versions(drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...
     # Without an end there is no moment between the ends of the two inputs.
     marks = join_as_of(arrivals, inputs.emit, *sources, until_us=until_us, closes=False).watermarks
     for arrived, watermark in marks:
-        story.advance(Place(arrived - 1, is_tick), watermark)
+        story.advance(_place(arrivals, arrived, at_tick=is_tick), watermark)
     if closes:
-        story.advance(Place(len(arrivals) - 1, at_tick=True), MAX)
+        story.advance(Place(len(drawing.rows) - 1, at_tick=True), MAX)
+    outer = pipeline.join is not None and pipeline.join.keeps_unmatched
     for arrived, match, _, watermark in joined.emitted:
         right = None if match.right is None else match.right.row["row"]
-        if right is not None or (pipeline.join is not None and pipeline.join.keeps_unmatched):
-            story.happen(Place(arrived - 1, is_tick), versioned(match.left.row["row"], right), watermark)
-    story.late([late.arrival.row for late in joined.late], LATE)
+        if _is_kept(match.left.row) and (right is not None or outer):
+            entry = versioned(match.left.row["row"], right)
+            story.happen(_place(arrivals, arrived, at_tick=is_tick), entry, watermark)
+    story.late((late.arrival.row for late in joined.late if _is_kept(late.arrival.row)), LATE)
     return story.steps()
 
 
-def _last_witness(arrivals: Sequence[Arrival]) -> Arrival:
-    last = arrivals[-1]
+def _witness_behind(last: Arrival) -> Arrival:
     return Arrival(last.side, last.partition, WITNESS, LONG_AGO_MS, last.clock_us + 1, {**last.row, "marker": False})
 
 
 def _reference_groups(drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
-    inputs, story, windows = joining(pipeline), ReplayStory(drawing), pipeline.windows
+    inputs, arrivals, story = joining(pipeline), _arrivals(drawing, pipeline), ReplayStory(drawing)
+    windows = pipeline.windows
     cogroup: CoGroup[Any, Any] = CoGroup(operator(windows), allowed_lateness_ms=windows.allowed_lateness_ms)
     until_us = None if drawing.until is None else drawing.until * 1000
-    gathered = gather(_arrivals(drawing), cogroup, inputs.emit, *_sources(inputs), until_us=until_us)
+    gathered = gather(arrivals, cogroup, inputs.emit, *_sources(inputs), until_us=until_us)
     for arrived, watermark in gathered.watermarks:
-        story.advance(Place(arrived - 1, _is_tick(inputs)), watermark)
+        story.advance(_place(arrivals, arrived, at_tick=_is_tick(inputs)), watermark)
     for _, group, clock_us in gathered.groups:
+        if not all(map(_is_kept, (*group.left, *group.right))):
+            continue
         window = Window(group.key, group.window.start, group.window.end, group.index)
         text = groups((row["row"] for row in group.left), (row["row"] for row in group.right))
         story.happen(story.place(clock_us), window.happens(text, drawing.unit), group.watermark)
-    story.late([judged.arrival.row for judged in gathered.late])
+    story.late(judged.arrival.row for judged in gathered.late if _is_kept(judged.arrival.row))
     return story.steps()
 
 
@@ -171,11 +176,19 @@ def _is_tick(inputs: JoiningPipeline) -> bool:
     return inputs.emit.kind.value == "every" and not punctuated
 
 
-def _arrivals(drawing: Drawing) -> list[Arrival]:
+def _arrivals(drawing: Drawing, pipeline: Pipeline) -> list[Arrival]:
+    """Return the rows that move the watermark of a join; a row that `where` drops has a key that no other row has."""
+    rows = [row for row in rows_of(drawing) if _is_kept(row) or pipeline.filtered_rows_move_watermark]
+    keys = [row["key"] if _is_kept(row) else f"dropped row {row['row']}" for row in rows]
     return [
-        Arrival(Side(row["side"]), row["partition"], row["key"], row["ts"], row["arrival_us"], row)
-        for row in rows_of(drawing)
+        Arrival(Side(row["side"]), row["partition"], key, row["ts"], row["arrival_us"], row)
+        for key, row in zip(keys, rows, strict=True)
     ]
+
+
+def _place(arrivals: Sequence[Arrival], arrived: int, *, at_tick: bool) -> Place:
+    """Return the place after so many of `arrivals`."""
+    return Place(arrivals[arrived - 1].row["row"] if arrived else -1, at_tick)
 
 
 def _sources(joined: JoiningPipeline) -> list[JoinSource]:

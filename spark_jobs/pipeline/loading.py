@@ -26,6 +26,8 @@ from spark_jobs.pipeline.review import Review
 
 #: The end of the name of a file of cases, which lies beside a pipeline file and is none.
 CASES = ".test.yaml"
+#: Both ends of such a name.
+ENDS_OF_CASES = (CASES, ".test.yml")
 #: The longest file that is read: its keys and values are written by people.
 LARGEST_BYTES = 128 * 1024
 

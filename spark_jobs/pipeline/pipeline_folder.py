@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spark_jobs.pipeline.errors import PipelineError
-from spark_jobs.pipeline.loading import CASES, load
+from spark_jobs.pipeline.loading import ENDS_OF_CASES, load
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.printable import printable
 
@@ -34,7 +34,7 @@ def read_folder(folder: Path, reserved: Mapping[str, str] = _NONE) -> PipelineFo
     good: dict[str, Pipeline] = {}
     broken: dict[Path, str] = {}
     for path in sorted(folder.glob("*.y*ml")):
-        if path.suffix not in (".yaml", ".yml") or path.name.endswith(CASES):
+        if path.suffix not in (".yaml", ".yml") or path.name.endswith(ENDS_OF_CASES):
             continue
         try:
             pipeline = load(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
@@ -25,6 +26,13 @@ NINE = datetime(2024, 5, 1, 9, tzinfo=UTC)
         ("-3.5", -3.5),
         ("1e3", 1000.0),
         ("12a", "12a"),
+        ("010", "010"),
+        ("08", "08"),
+        ("-0.5", -0.5),
+        ("Infinity", math.inf),
+        ("-.inf", -math.inf),
+        ("nan", "nan"),
+        ("[Infinity]", [math.inf]),
         ("1.2.3", "1.2.3"),
         ("'12'", "12"),
         ("'it''s'", "it's"),
@@ -54,11 +62,22 @@ def test_a_time_without_a_day_is_a_text() -> None:
     "value",
     [None, True, 7, -0.5, "plain", "12", "null", "a | b", " x ", "", "it's",
      "'quoted'", "9:30", [1, "2"], {"a": [1.5]}, NINE,
+     "it's | 'x'", "NaN", "010", math.inf, -math.inf, {"at": [None, True, "9:30"]}, 1e300,
      NINE + timedelta(days=1), NINE + timedelta(microseconds=1), END_OF_INPUT],
 )  # fmt: skip
 def test_a_written_value_is_read_back(value: Any) -> None:
     _, ((row),) = read_table("\n".join(write_table(["value", "other"], [{"value": value, "other": 1}], DAY)), DAY)
     assert row == {"value": value, "other": 1}
+
+
+def test_nan_is_a_number() -> None:
+    assert [cell(read_cell(text)) for text in ("NaN", ".nan", "[NaN]")] == ["NaN", "NaN", "[NaN]"]
+
+
+def test_an_exact_double_has_all_digits_of_its_text() -> None:
+    _, ((row),) = read_table("a | b\n12345678901234567.890 | [0.10]", exact=True)
+    assert row == {"a": 12345678901234567.890, "b": [0.1]}
+    assert [cell(value) for value in row.values()] == ["12345678901234567.89", "[0.1]"]
 
 
 def test_times_are_written_in_utc_and_decimals_without_an_exponent() -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.cases.case_file import CaseError, load
-from spark_jobs.cases.engines import Engine, OnSpark, Reference
-from spark_jobs.cases.running import CaseOutcome, outcomes
+from spark_jobs.cases.case_file import Case, CaseError, load
+from spark_jobs.cases.engines import Engine, OnSpark, Reference, Replayed
+from spark_jobs.cases.running import CaseFailure, CaseOutcome, outcomes, results
+from spark_jobs.pipeline import Pipeline
 
 PIPELINE = """
 name: clicks
@@ -122,10 +123,109 @@ def test_a_file_that_cannot_be_replayed_is_named(folder: Path, text: str, messag
     assert str(wrong.value).startswith(f"{folder}/clicks.test.yaml: ")
 
 
-def test_sql_of_spark_alone_needs_spark(folder: Path) -> None:
+def test_sql_of_spark_alone_is_refused_where_a_case_needs_it(folder: Path) -> None:
     (folder / "clicks.yaml").write_text(PIPELINE.replace("count(*)", "skewness(click_id)"), encoding="utf-8")
-    with pytest.raises(CaseError, match=r"found the aggregate 'skewness\(click_id\)'.*give --spark"):
+    with pytest.raises(
+        CaseError, match=r"case 'clicks': expect.panes: column clicks: found the aggregate 'skewness"
+    ) as e:
         run(folder, RIGHT)
+    assert str(e.value).endswith("give --spark, which reads all of Spark's SQL")
+    without = RIGHT.replace(" | clicks", "")
+    for number in ("2 ", "3 ", "2 ", "1 "):
+        without = without.replace(f"| {number}     | [", "| [", 1)
+    (outcome,) = run(folder, without)
+    assert outcome.differences == []
+
+
+def test_values_that_an_aggregate_does_not_take_matter_where_a_case_expects_it(folder: Path) -> None:
+    (folder / "clicks.yaml").write_text(PIPELINE.replace("count(*)", "sum(page)"), encoding="utf-8")
+    with pytest.raises(CaseError, match="column clicks: found 'home' in a sum or average, expected a number"):
+        run(folder, RIGHT)
+
+
+def test_times_in_lists_and_not_a_number_are_expected_as_they_are_shown(folder: Path) -> None:
+    pipeline = PIPELINE.replace("count(*)", "collect_list(clicked_at)").replace(
+        "collect_list(click_id)", "max(click_id)"
+    )
+    (folder / "clicks.yaml").write_text(pipeline, encoding="utf-8")
+    text = RIGHT.replace("      1        |", "      .nan     |").replace(PANES, PANES.partition("      late_events")[0])
+    (outcome,) = run(folder, text)
+    replayed = [line[2:] for line in outcome.differences if line[:1] == "+"]
+    assert (
+        'home | 10:00        | on_time | ["2024-05-01 10:01", "2024-05-01 10:09"]                     | NaN' in replayed
+    )
+    lines = "".join(f"        {line}\n" for line in replayed)
+    header = "        page | window_start | timing | clicks | ids\n"
+    assert len(replayed) == 4
+    (outcome,) = run(folder, text.partition("    expect:")[0] + f"    expect:\n      panes: |\n{header}{lines}")
+    assert outcome.differences == []
+
+
+def test_the_watermarks_of_partitions_are_expected_as_they_are_shown(folder: Path) -> None:
+    text = f"cases:\n  a:{ROWS}    expect:\n      watermarks: |\n        window_start | partition_watermarks\n"
+    (outcome,) = run(folder, text)
+    lines = "".join(f"        {line[2:]}\n" for line in outcome.differences if line[:1] == "+")
+    assert '"watermark": "2024-05-01 10:' in lines
+    assert run(folder, text + lines)[0].differences == []
+    assert run(folder, text + lines.replace('"2024-05-01 10:', '"2024-05-01 11:', 1))[0].differences != []
+
+
+def test_rows_of_one_instant_may_lack_a_column(folder: Path) -> None:
+    row = "clicked_at: 2024-05-01 10:01, stored_at: 2024-05-01 10:02, page: home"
+    text = (
+        f"cases: {{a: {{rows: [{{{row}, note: x}}, {{{row}}}], expect: {{panes: [{{clicks: 2}}], late_events: []}}}}}}"
+    )
+    (folder / "clicks.yaml").write_text(PIPELINE.replace(", ids: collect_list(click_id)", ""), encoding="utf-8")
+    (outcome,) = run(folder, text)
+    assert outcome.differences == []
+
+
+def test_rows_and_only_fit_the_pipeline(folder: Path) -> None:
+    with pytest.raises(CaseError, match="case 'a': rows: found tables of web, and the pipeline has one source"):
+        run(folder, "cases: {a: {rows: {web: []}, expect: {panes: []}}}")
+    with pytest.raises(CaseError, match="case 'clicks': only: found pge, expected columns of panes, late_events"):
+        run(folder, f"cases:\n  clicks:{ROWS}    only: {{pge: home}}\n    expect:{PANES}")
+
+
+def test_a_table_without_rows_has_columns(folder: Path) -> None:
+    text = f"cases:\n  clicks:{ROWS}    expect:\n      invalid_events: |\n        click_id | reason"
+    assert run(folder, text)[0].passed
+    with pytest.raises(CaseError, match=r"expect\.invalid_events: found the columns raeson, expected click_id"):
+        run(folder, text.replace("reason", "raeson"))
+
+
+def test_an_error_of_one_case_affects_no_other(folder: Path) -> None:
+    body = RIGHT.removeprefix("cases:\n  clicks:")
+    wrong = "  second: {rows: [], expect: {}}\n  third: {rows: [{page: 1}], expect: {panes: []}}"
+    texts = {
+        "a": f"cases:\n  first:{body}{wrong}",
+        "b": "cases: [",
+        "c": RIGHT.replace("| late    | 3 ", "| late    | 4 "),
+    }
+    for name, text in texts.items():
+        (folder / f"{name}.test.yaml").write_text(text, encoding="utf-8")
+        (folder / f"{name}.yaml").write_text(PIPELINE, encoding="utf-8")
+    ended = list(results([folder / f"{name}.test.yaml" for name in texts], Reference()))
+    assert [(result.file.name[0], result.name, isinstance(result, CaseFailure)) for result in ended] == [
+        ("a", "second", True),
+        ("a", "first", False),
+        ("a", "third", True),
+        ("b", "", True),
+        ("c", "clicks", False),
+    ]
+    failures = [result for result in ended if isinstance(result, CaseFailure)]
+    assert all(failure.is_input and failure.problem.startswith(f"{failure.file}: ") for failure in failures)
+
+
+def test_an_error_of_the_program_names_the_case(folder: Path) -> None:
+    class Broken(Reference):
+        def tables(self, case: Case, pipeline: Pipeline) -> Replayed:
+            raise KeyError("end")
+
+    (folder / "clicks.test.yaml").write_text(RIGHT, encoding="utf-8")
+    (failure,) = results([folder / "clicks.test.yaml"], Broken())
+    assert isinstance(failure, CaseFailure)
+    assert (failure.is_input, failure.problem) == (False, f"{folder}/clicks.test.yaml: case 'clicks': 'end'")
 
 
 def test_a_file_of_another_name_names_its_pipeline_file(folder: Path) -> None:

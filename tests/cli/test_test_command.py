@@ -59,6 +59,36 @@ def test_the_outcomes_are_one_json_object(folder: Path) -> None:
     assert (case["name"], case["passed"], case["differences"]) == ("clicks", True, [])
 
 
+def test_an_error_in_one_file_hides_no_diff_of_another(folder: Path) -> None:
+    (folder / "clicks.test.yaml").write_text(RIGHT.replace("| late    | 3 ", "| late    | 4 "), encoding="utf-8")
+    misspelled = f"pipeline: clicks.yaml\n{RIGHT.replace('| clicks', '| cliks ')}"
+    (folder / "more.test.yml").write_text(misspelled, encoding="utf-8")
+    code, out, err = invoke(folder, folder / "nothing")
+    assert code == 2
+    assert "  - home | 10:00        | late    | 4      | [1, 3, 5]" in out.splitlines()
+    assert out.splitlines()[-1].startswith("0 passed, 1 failed, 2 not replayed in ")
+    problem = f"{folder}/more.test.yml: case 'clicks': expect.panes: found the columns cliks, expected page, "
+    assert err.splitlines()[0].startswith(problem)
+    assert err.splitlines()[1].startswith(f"{folder}/nothing: [Errno 2] No such file")
+    assert err.splitlines()[2:] == ["code TM101: tidemark explain TM101"]
+    code, out, _ = invoke(folder, "--json")
+    content = json.loads(out)
+    assert (code, content["exit_code"], content["failed"], content["code"]) == (2, 2, 1, "TM101")
+    assert content["cases"][0]["differences"][0] == "panes"
+    (error,) = content["errors"]
+    assert (error["file"], error["name"], error["code"]) == (str(folder / "more.test.yml"), "clicks", "TM101")
+    assert error["error"].startswith(problem)
+
+
+def test_a_wrong_pipeline_file_is_one_error_for_all_of_its_cases(folder: Path) -> None:
+    (folder / "clicks.yaml").write_text(PIPELINE.replace("size:", "seize:"), encoding="utf-8")
+    again = RIGHT.removeprefix("cases:\n").replace("  clicks:", "  again:", 1)
+    (folder / "clicks.test.yaml").write_text(RIGHT + again, encoding="utf-8")
+    code, out, err = invoke(folder)
+    assert (code, out[:25]) == (2, "0 passed, 1 not replayed ")
+    assert "windows.seize" in err
+
+
 def test_a_folder_without_cases_and_a_wrong_file_are_refused(folder: Path) -> None:
     (folder / "clicks.test.yaml").write_text("cases: 3", encoding="utf-8")
     code, _, err = invoke(folder / "clicks.test.yaml")
@@ -67,7 +97,7 @@ def test_a_folder_without_cases_and_a_wrong_file_are_refused(folder: Path) -> No
     (folder / "clicks.test.yaml").unlink()
     code, _, err = invoke(folder)
     assert code == 2
-    assert f"FILE: found no file *.test.yaml in {folder}" in err
+    assert f"FILE: found no file *.test.yaml or *.test.yml in {folder}" in err
 
 
 def test_twenty_cases_take_two_seconds_and_no_java(folder: Path) -> None:

@@ -104,6 +104,7 @@ def _without(*tests: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _OTHER_RUNS = (
+    "tests/cases/test_*.py",
     "tests/cli/test_*.py",
     "tests/jobs/**/test_*.py",
     "tests/newcomer/test_*.py",
@@ -261,8 +262,12 @@ PROOFS = (
             "expectations/**",
             "tests/faults/drivers.py",
             "tests/newcomer/brute_force.py",
-            "tests/cases/test_running.py",
             "tests/docs/examples.py",
+            "docs/examples/land.py",
+            "docs/generate/__init__.py",
+            "docs/generate/examples/**",
+            "tests/airflow/waiting.py",
+            "tests/inspection/test_holding_partitions.py",
             *_VECTORS,
             *_SUPPORT,
             *_OTHER_RUNS,
