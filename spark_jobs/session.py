@@ -133,6 +133,11 @@ def leave_native_engine(spark: SparkSession) -> bool:
     return True
 
 
+def return_to_native_engine(spark: SparkSession) -> None:
+    """Let Comet run the plans of this session again, after `leave_native_engine`."""
+    spark.conf.set(COMET_ENABLED, "true")
+
+
 @contextmanager
 def shuffling(spark: SparkSession, rows: int) -> Iterator[None]:
     """Shuffle `rows` rows in pieces that fill a core's time and fit its memory; a number that the user set stays."""

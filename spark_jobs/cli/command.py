@@ -15,7 +15,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial, wraps
 from inspect import Parameter
@@ -68,6 +68,9 @@ class Request:
     pipeline: Pipeline
     command: str
     progress: LiveLine
+    #: The sessions that the command has opened.
+    sessions: list[SparkSession] = field(default_factory=list)
+    uses_spark_alone: bool = False
 
     @property
     def lake(self) -> Lake:
@@ -83,7 +86,12 @@ class Request:
 
         name = f"tidemark {self.command} {self.pipeline.name}"
         few_rows = has_few_rows(self.pipeline)
-        return open_session(name, self.progress, few_rows=few_rows, beside=partial(_import, then))
+        spark = open_session(name, self.progress, few_rows=few_rows, beside=partial(_import, then))
+        from spark_jobs.jobs.runs.either_engine import prepare_engine
+
+        prepare_engine(spark, self.pipeline, partial(self.progress, self.command), leave=self.uses_spark_alone)
+        self.sessions.append(spark)
+        return spark
 
     def open_runner(self, slices: int = 1, wait_s: float = 0, then: Sequence[StepName] = ()) -> Runner:
         """Open a session for the steps `then`, and return what takes the steps of runs in it."""
@@ -138,7 +146,7 @@ def pipeline_command(body: Callable[..., Answer], name: str = "") -> Callable[..
             ):
                 request = Request(file, _load(file, override), name, progress)
                 progress.lake = request.lake
-                result = body(request, **options)
+                result = _answered(body, request, options)
             answer(result)
 
     hints = get_type_hints(body, include_extras=True)
@@ -152,6 +160,21 @@ def pipeline_command(body: Callable[..., Answer], name: str = "") -> Callable[..
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return command
+
+
+def _answered(body: Callable[..., Answer], request: Request, options: Mapping[str, Any]) -> Answer:
+    """Return the answer of a command; if the native engine fails in its session, that of Spark alone."""
+    try:
+        return body(request, **options)
+    except Exception as problem:
+        if not request.sessions:
+            raise
+        from spark_jobs.jobs.runs.either_engine import leave_after
+
+        if not leave_after(problem, request.sessions, partial(request.progress, request.command)):
+            raise
+    # The answer of a session that is opened again: it would use the native engine again.
+    return body(replace(request, uses_spark_alone=True), **options)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from spark_jobs.cli import printing
 from spark_jobs.cli.command import Answer, Request
-from spark_jobs.job_protocol import StepResult
+from spark_jobs.job_protocol import RunState, StepResult
 from spark_jobs.pipeline.environment import lake_folder
 from spark_jobs.pipeline.pipeline_folder import read_folder
 
@@ -38,13 +38,17 @@ def graph_of(request: Request) -> PipelineGraph:
 def foreseen_readers(
     spark: SparkSession, request: Request, graph: PipelineGraph, planned: Mapping[str, Any]
 ) -> list[ForeseenReader]:
-    """Return the pipelines downstream, with the windows that the planned run reaches (`dry_run.foreseen`)."""
+    """Return the pipelines downstream, with the windows that the planned run reaches (`dry_run.foreseen`).
+
+    A run that is published already reaches nothing.
+    """
     from spark_jobs.jobs.graph.downstream import foresee
     from spark_jobs.tables.interval import Interval
 
     stretches = tuple(Interval(start, end) for start, end in planned["stretches"])
     replaced = Interval(planned["interval_start"], planned["interval_end"], stretches=stretches)
-    return foresee(spark, graph, request.pipeline.name, replaced)
+    is_due = planned["state"] != RunState.PUBLISHED
+    return foresee(spark, graph, request.pipeline.name, replaced if is_due else None)
 
 
 def take(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -60,9 +61,13 @@ def init(
 def _drafted(table: str, answers: Answers, *, is_interactive: bool) -> Drafted:
     from spark_jobs.cli.spark_session import open_session
     from spark_jobs.jobs.draft.draft import draft, survey
+    from spark_jobs.jobs.runs.either_engine import by_either_engine
 
     with live_line.displayed("init") as progress:
-        surveyed = survey(open_session("tidemark init", progress), table, answers, progress=progress)
+        spark = open_session("tidemark init", progress)
+        surveyed = by_either_engine(
+            lambda: survey(spark, table, answers, progress=progress), spark, partial(progress, "init")
+        )
     if is_interactive:
         from spark_jobs.cli import questions
 

@@ -28,6 +28,8 @@ def show(runs: Sequence[ReaderRun], page: str) -> None:
 
 
 def _foreseen(reader: ForeseenReader) -> str:
+    if reader.is_whole:
+        return "computed as a whole"
     if reader.windows is None:
         return "any of its results may change"
     if reader.interval is None:

@@ -8,7 +8,8 @@ from typing import Any
 
 from spark_jobs.cli import printing
 from spark_jobs.job_protocol import RunState
-from spark_jobs.tables.run import CHANGED, FULL, PARTS, Run
+from spark_jobs.tables.interval import Interval
+from spark_jobs.tables.run import FULL, PARTS, Run
 
 
 def show(planned: Mapping[str, Any], published: Run | None, changed: Sequence[str] = (), *, has_windows: bool) -> None:
@@ -56,7 +57,7 @@ def _replaced(planned: Mapping[str, Any], published: Run | None) -> str:
         return "replaces nothing: first run"
     settings = "" if published.fingerprint == planned["fingerprint"] else " with other settings"
     by = f"last published by run {published.run_id}{settings}"
-    if planned["kind"] == CHANGED and not planned["affected_windows"]:
+    if Interval(planned["interval_start"], planned["interval_end"]).empty:
         return f"replaces no window, {by}"
     if planned["kind"] == FULL or planned["interval_start"] is planned["interval_end"] is None:
         return f"replaces all results, {by}"

@@ -33,9 +33,21 @@ _OLDEST_GLIBC = (2, 30)
 # Spark computes these expressions itself. Comet brings its own database of time zones, and it may be older or newer
 # than the database of this Java. Comet's functions of real numbers differ in the last digit.
 _LEFT_TO_SPARK = (
-    *("ConvertTimezone", "FromUTCTimestamp", "GetTimestamp", "ToUTCTimestamp", "ToUnixTimestamp", "UnixTimestamp"),
+    *("ConvertTimezone", "FromUTCTimestamp", "GetTimestamp", "MakeTimestamp", "ToUTCTimestamp", "ToUnixTimestamp"),
+    "UnixTimestamp",
     *("Acos", "Acosh", "Asin", "Asinh", "Atan", "Atan2", "Atanh", "Cbrt", "Cos", "Cosh", "Cot", "Csc", "Exp", "Expm1"),
     *("Hypot", "Log", "Log10", "Log1p", "Log2", "Logarithm", "Pow", "Sec", "Sin", "Sinh", "Tan", "Tanh"),
+)
+
+# Comet has one switch for all casts, so Spark alone runs a pipeline whose SQL makes such a cast. A timestamp of a text
+# may name a time zone. Bytes that no column of the source holds may be no UTF-8, and Comet replaces what is not.
+_TIME_OF_TEXT = re.compile(
+    r"""\bas\s+timestamp(_ltz)?\b | ::\s*timestamp(_ltz)?\b | \b(try_)?to_timestamp(_ltz)?\s*\( | \btimestamp\s*\(""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_BYTES_OF_TEXT = re.compile(
+    r"\b(unhex|unbase64|(try_)?to_binary|encode|(try_)?aes_decrypt|try_zstd_decompress|zstd_decompress)\s*\(|\bX'",
+    re.IGNORECASE,
 )
 
 _MEMORY = re.compile(r"(?P<number>\d+)(?P<unit>[kmgt]?)b?", re.IGNORECASE)
@@ -102,6 +114,18 @@ def comet_conf(native_mebibytes: int) -> dict[str, str]:
         "spark.comet.exec.strictFloatingPoint": "true",
         **{f"spark.comet.expression.{name}.enabled": "false" for name in _LEFT_TO_SPARK},
     }
+
+
+def unlike_spark(expression: str) -> str | None:
+    """Return why Comet may compute another value of an expression than Spark; None if no such reason is known.
+
+    The reason is by the text alone, so it may name what the rows do not contain.
+    """
+    if _TIME_OF_TEXT.search(expression):
+        return "a text becomes a timestamp, and may name a time zone"
+    if _BYTES_OF_TEXT.search(expression):
+        return "an expression makes bytes, which may be no UTF-8"
+    return None
 
 
 def split_memory(variable: str, memory: str) -> tuple[int, int]:

@@ -11,9 +11,12 @@ of the folder, and commits that the folder lacks.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import unquote
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
@@ -22,12 +25,19 @@ from pyspark.sql.types import StructType
 
 import spark_jobs
 from spark_jobs.tables import commit_files
+from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.objects import Objects
 from spark_jobs.tables.source_tables import absolute_path, is_path
 
 _PACKAGE = "org.apache.spark.sql.delta"
 _MAX_ATTEMPTS = 10
 _CONFLICTS = ("CONCURRENT", "METADATA_CHANGED", "PROTOCOL_CHANGED")
+# Paths that all writers spell alike: relative ones, or those of a whole URI.
+#: Settings of Delta's writer for files that a commit adds to another table: they have the names of its columns,
+#: whatever names the session sets for new tables.
+PLAIN_NAMES: Mapping[str, str] = MappingProxyType({"delta.columnMapping.mode": "none"})
+_TIMED = "delta.enableInCommitTimestamps"
+_PLAIN_PATH = re.compile(r"(?:\w+:/{1,3})?[\w.=-][\w.=/-]*", re.ASCII)
 
 
 class CommitConflictError(RuntimeError):
@@ -100,6 +110,21 @@ def changes(spark: SparkSession, table: str, after: int, newest: int) -> dict[in
                 return None
             raise
     return by_version
+
+
+def rows_of_files(spark: SparkSession, table: str, version: int, paths: Collection[str]) -> DataFrame:
+    """Return the rows of those files of `table` at `version` that its log names by `paths`; no other file is read.
+
+    Costs a Spark job over the log. Raises LookupError if the table lacks one of the files at this version.
+    """
+    snapshot, log = _snapshot(spark, table, version), _log(spark, table)
+    names = {_as_in_snapshots(spark, log, path) for path in paths}
+    files = snapshot.allFiles().filter(F.col("path").isin(*names)._jc).collectAsList()
+    if files.size() < len(names):
+        raise LookupError(f"version {version} of {table} has {files.size()} of {len(names)} files: {sorted(names)[:3]}")
+    scala = _jvm(spark).scala
+    added = scala.jdk.javaapi.CollectionConverters.asScala(files).toSeq()
+    return DataFrame(log.createDataFrame(snapshot, added, False, scala.Option.empty()), spark)
 
 
 def state_at(spark: SparkSession, path: str, version: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -197,11 +222,20 @@ def write(rows: DataFrame, path: str, part: str, settings: Mapping[str, str]) ->
         try:
             transaction.create(rows, settings)
             added = transaction.write(rows) if added is None else added
+            _require_files(path, added)
             transaction.commit([], added, part)
             break
         except CommitConflictError:
             if not attempt:
                 raise
+
+
+def _require_files(path: str, added: Iterable[dict[str, Any]]) -> None:
+    """Raise LakeError if files of a part are deleted: the process that took over these windows may have done so."""
+    names = {unquote(action["add"]["path"]) for action in added if "add" in action}
+    deleted = names - {entry.name for entry in Objects(path).below()}
+    if deleted:
+        raise LakeError(f"{path}: {len(deleted)} of {len(names)} new files are deleted, {min(deleted)} first")
 
 
 class Transaction:
@@ -244,7 +278,7 @@ class Transaction:
             "configuration": dict(settings),
             "createdTime": int(time.time() * 1000),
         }
-        self._transaction.updateMetadata(self._action({"metaData": columns}), False)
+        self._set_metadata({"metaData": columns})
 
     def write(self, rows: DataFrame) -> list[dict[str, Any]]:
         """Write files of the table, which exists or is to be made (`create`); return their `add` actions."""
@@ -277,7 +311,7 @@ class Transaction:
         marker = {"txn": {"appId": application, "version": 0, "lastUpdated": now}}
         for action in [*added, marker]:
             if "metaData" in action:
-                self._transaction.updateMetadata(self._action(self._with_table_id(action)), False)
+                self._set_metadata(self._with_table_id(action))
             elif "protocol" not in action:
                 commit_actions.add(self._action(action))
         return self._write(self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(commit_actions).toSeq())
@@ -289,8 +323,9 @@ class Transaction:
         would go past versions that other writers have made since, and Hadoop's S3 file system has no conditional write.
         """
         prepared = self._transaction.prepareCommit(actions, self._manual_update())
-        info = {
-            "timestamp": int(time.time() * 1000),
+        now = int(time.time() * 1000)
+        info: dict[str, Any] = {
+            "timestamp": now,
             "operation": "Manual Update",
             "operationParameters": {},
             "readVersion": self.read_version,
@@ -300,6 +335,10 @@ class Transaction:
             # Different for each attempt, as `commit_files.create` demands.
             "txnId": str(uuid4()),
         }
+        if self._is_timed():
+            # Each commit of such a table has its time, which is later than that of the commit before.
+            earlier = int(self._transaction.snapshot().timestamp())
+            info = {"inCommitTimestamp": max(now, earlier + 1), **info}
         lines = [json.dumps({"commitInfo": info}), *(prepared.apply(i).json() for i in range(prepared.size()))]
         new_version = self.read_version + 1
         if not commit_files.create(Objects(self._path), new_version, lines):
@@ -308,6 +347,22 @@ class Transaction:
         if new_version and new_version % int(self._log.checkpointInterval(snapshot.metadata())) == 0:
             self._log.checkpoint(snapshot, self._jvm.scala.Option.empty())
         return new_version
+
+    def _is_timed(self) -> bool:
+        """Return whether the table keeps the times of its commits in the log, which its owner may have enabled."""
+        if self.read_version < 0:
+            return False
+        settings: dict[str, str] = self.metadata_action()["metaData"]["configuration"]
+        return settings.get(_TIMED, "").lower() == "true"
+
+    def _set_metadata(self, action: dict[str, Any]) -> None:
+        """Let the commit set the `metaData` action as it is.
+
+        Settings of the session for new tables are left out: staged files already have the names of their columns, and
+        a table that maps columns to other names would show nulls in their place.
+        """
+        ignores_defaults = True
+        self._transaction.updateMetadata(self._action(action), ignores_defaults)
 
     def _with_table_id(self, action: dict[str, Any]) -> dict[str, Any]:
         """Return the `metaData` action with the id of the existing table: readers refuse another id."""
@@ -321,6 +376,17 @@ class Transaction:
     def _manual_update(self) -> Any:
         name = f"{_PACKAGE}.DeltaOperations$ManualUpdate$"
         return self._jvm.org.apache.spark.util.Utils.classForName(name, True, False).getField("MODULE$").get(None)
+
+
+def _as_in_snapshots(spark: SparkSession, log: Any, path: str) -> str:
+    """Return a path of the log as Delta's snapshots have it: writers differ in which characters they escape."""
+    if _PLAIN_PATH.fullmatch(path):
+        return path
+    jvm = _jvm(spark)
+    place = jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(path))
+    if place.isAbsoluteAndSchemeAuthorityNull():
+        place = jvm.org.apache.hadoop.fs.FileSystem.get(log.newDeltaHadoopConf()).makeQualified(place)
+    return str(place.toUri().toString())
 
 
 def _read(spark: SparkSession, log: Any, version: int) -> list[dict[str, Any]]:

@@ -15,6 +15,19 @@ from typing import Any
 # A limit for the length of a chain: a Java exception may be its own cause.
 _MAX_CAUSES = 50
 _NATIVE_CLASSES = "org.apache.comet."
+# Conditions of a value that an expression cannot take. Comet computes both sides of AND, and all branches of CASE, for
+# rows that Spark computes one of them for. Then these are conditions of a text or bytes that are no UTF-8.
+_OF_A_VALUE = (
+    *("ARITHMETIC_OVERFLOW", "BINARY_ARITHMETIC_OVERFLOW", "CANNOT_PARSE_DECIMAL", "CANNOT_PARSE_TIMESTAMP"),
+    *("CAST_INVALID_INPUT", "CAST_OVERFLOW", "COLLECTION_SIZE_LIMIT_EXCEEDED", "DATETIME_FIELD_OUT_OF_BOUNDS"),
+    *("DATETIME_OVERFLOW", "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION", "DIVIDE_BY_ZERO", "DUPLICATED_MAP_KEY"),
+    *("ILLEGAL_DAY_OF_WEEK", "INTERVAL_ARITHMETIC_OVERFLOW", "INTERVAL_DIVIDED_BY_ZERO", "INVALID_ARRAY_INDEX"),
+    *("INVALID_ARRAY_INDEX_IN_ELEMENT_AT", "INVALID_BITMAP_POSITION", "INVALID_DATETIME_PATTERN"),
+    *("INVALID_FRACTION_OF_SECOND", "INVALID_INDEX_OF_ZERO", "INVALID_PARAMETER_VALUE", "NULL_MAP_KEY"),
+    *("NUMERIC_OUT_OF_SUPPORTED_RANGE", "NUMERIC_VALUE_OUT_OF_RANGE", "REMAINDER_BY_ZERO"),
+    *("INVALID_UTF8_STRING", "MALFORMED_CHARACTER_CODING"),
+)
+_VALUE = re.compile(rf"\[({'|'.join(_OF_A_VALUE)})(\.\w+)*\]")
 _MISSING_FILE = "FAILED_READ_FILE.FILE_NOT_EXIST"
 # What Hadoop answers for a scheme that no class serves, and for Azure's scheme, whose class it always names.
 _NO_CONNECTOR = re.compile(r'No FileSystem for scheme "(\w+)"|Class org\.apache\.hadoop\.fs\.(azurebfs)\.\w+ not found')
@@ -70,8 +83,13 @@ def mentions(problem: BaseException, *words: str) -> bool:
 
 
 def is_native(problem: BaseException) -> bool:
-    """Return whether the native engine failed, so that Spark alone may succeed. It would not find a missing file."""
-    return mentions(problem, _NATIVE_CLASSES) and not mentions(problem, _MISSING_FILE)
+    """Return whether the native engine may be why it failed, so that Spark alone may succeed.
+
+    The engine itself failed, or a value was refused that Spark might not have computed. A missing file is neither.
+    """
+    messages = causes(problem)
+    failed = any(_NATIVE_CLASSES in message or _VALUE.search(message) for message in messages)
+    return failed and not any(_MISSING_FILE in message for message in messages)
 
 
 def scheme_without_connector(problem: BaseException) -> str | None:

@@ -31,6 +31,11 @@ class Interval:
         return self.start is None and self.end is None and not self.stretches
 
     @property
+    def empty(self) -> bool:
+        """True if the interval contains no window."""
+        return self.start is not None and self.start == self.end
+
+    @property
     def pieces(self) -> tuple[Interval, ...]:
         """The stretches, each without a gap."""
         return self.stretches or (self,)

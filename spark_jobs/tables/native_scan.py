@@ -27,6 +27,7 @@ from pyspark.sql import types as T
 
 from spark_jobs.runtime.native_engine import COMET_ENABLED
 from spark_jobs.tables import data_files, delta_rs
+from spark_jobs.tables.native_scan_texts import checked_texts
 
 _DELTA_FORMAT = "DeltaParquetFileFormat"
 _FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
@@ -48,14 +49,17 @@ _decisions: dict[tuple[str, str, int], bool] = {}
 def native(rows: DataFrame) -> DataFrame:
     """Return `rows`, a snapshot of a Delta table, as a scan that the native engine reads; else `rows` themselves.
 
-    The result has the same rows and columns. The first call for a version of a table may cost one job over its log.
+    The result has the same rows and columns, with `checked_texts`. The first call for a version of a table may cost one
+    job over its log.
     """
     spark = rows.sparkSession
     if spark.conf.get(COMET_ENABLED, "false") != "true":
         return rows
     relation = _delta_relation(rows)
-    if relation is None or not _has_plain_files(spark, relation.location().getSnapshot()):
-        return rows
+    if relation is None:
+        return checked_texts(rows)
+    if not _has_plain_files(spark, relation.location().getSnapshot()):
+        return checked_texts(rows, stored_apart=list(relation.partitionSchema().fieldNames()))
     return _scan(spark, relation, relation.dataSchema())
 
 
@@ -82,7 +86,8 @@ def entire(spark: SparkSession, folder: str, version: int) -> DataFrame | None:
         if exist and _have_no_old_dates(files, _only_dates(schema)):
             rows = spark.read.schema(schema).parquet(*(data_files.escaped(str(path)) for path in paths))
             relation = rows._jdf.queryExecution().analyzed().relation()
-            return _scan(spark, relation, _jvm(spark).org.apache.spark.sql.types.DataType.fromJson(schema.json()))
+            of_table = _jvm(spark).org.apache.spark.sql.types.DataType.fromJson(schema.json())
+            return _scan(spark, relation, of_table)
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -20,7 +20,8 @@ from spark_jobs.error_codes import ErrorCode
 from spark_jobs.local_rows import local_rows, no_rows
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.sources import SOURCE
-from spark_jobs.tables import commits, delta_log, delta_rs, error_causes, native_scan
+from spark_jobs.pipeline.sql_texts import of_results
+from spark_jobs.tables import commits, delta_log, delta_rs, error_causes, native_scan, native_scan_texts
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.source_tables import absolute_path, is_path, no_delta_table, tables_of
 
@@ -136,7 +137,8 @@ def events(
     """
     table = pipeline.source.table
     if pipeline.replay.by_commit and not pipeline.sources:
-        return commits.read(spark, table, versions[""])
+        rows = native_scan_texts.checked_texts(commits.read(spark, table, versions[""]))
+        return _with_checked_bytes(rows, pipeline)
     return events_by(pipeline, _reader(spark, versions, entirely=entirely))
 
 
@@ -146,7 +148,7 @@ def events_by(pipeline: Pipeline, reader: Reader) -> DataFrame:
     Raises SourceError if columns have different types.
     """
     if not pipeline.sources:
-        return reader("", pipeline.source.table)
+        return _with_checked_bytes(reader("", pipeline.source.table), pipeline)
     sources = zip(_several(pipeline, reader), pipeline.sources, strict=True)
     return union_rows([rows.withColumn(SOURCE, F.lit(united.name)) for rows, united in sources])
 
@@ -189,7 +191,8 @@ def _reader(spark: SparkSession, versions: Mapping[str, int], *, entirely: bool 
 def _inputs(pipeline: Pipeline, reader: Reader) -> tuple[DataFrame, DataFrame | None]:
     if not pipeline.sources:
         table = pipeline.source.table
-        return _without_source_column(reader("", table), "source", table), None
+        rows = _with_checked_bytes(reader("", table), pipeline)
+        return _without_source_column(rows, "source", table), None
     left, right = _several(pipeline, reader)
     return left, right
 
@@ -207,9 +210,15 @@ def union_rows(frames: Sequence[DataFrame]) -> DataFrame:
 
 def _several(pipeline: Pipeline, reader: Reader) -> list[DataFrame]:
     return [
-        _without_source_column(reader(u.name, u.source.table), f"sources[{number}]", u.source.table)
+        _without_source_column(
+            _with_checked_bytes(reader(u.name, u.source.table), pipeline), f"sources[{number}]", u.source.table
+        )
         for number, u in enumerate(pipeline.sources)
     ]
+
+
+def _with_checked_bytes(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    return native_scan_texts.checked_bytes(rows, (text.text for text in of_results(pipeline)))
 
 
 def _without_source_column(rows: DataFrame, key: str, table: str) -> DataFrame:
@@ -272,19 +281,22 @@ def row_changes(spark: SparkSession, table: str, since: int, until: int) -> RowC
 
 def row_changes_of(actions_by_version: Mapping[int, Sequence[Mapping[str, Any]]], until: int) -> RowChanges:
     """Return the changes of a table's rows by the actions of some versions, the last of them `until`."""
-    last_seen: dict[str, int] = {}
+    # Writers differ in which characters of a path they escape.
+    last_seen: dict[str, tuple[str, int]] = {}
     removed = 0
     for version, actions in actions_by_version.items():
         for action in actions:
             if "remove" in action:
+                file = unquote(action["remove"]["path"])
                 if action["remove"]["dataChange"]:
                     removed += 1
-                elif action["remove"]["path"] in last_seen:
-                    last_seen[action["remove"]["path"]] = version - 1
+                elif file in last_seen:
+                    last_seen[file] = last_seen[file][0], version - 1
             elif "add" in action and action["add"]["dataChange"]:
-                last_seen[action["add"]["path"]] = until
+                path = action["add"]["path"]
+                last_seen[unquote(path)] = path, until
     added: dict[int, list[str]] = {}
-    for path, version in last_seen.items():
+    for path, version in last_seen.values():
         added.setdefault(version, []).append(path)
     return RowChanges(added, removed)
 
@@ -308,10 +320,16 @@ def first_version_with(spark: SparkSession, table: str, version: int, rows: Data
     return min(number for path, number in since.items() if unquote(path).rsplit("/", 1)[-1] in names)
 
 
-def rows_of_files(spark: SparkSession, table: str, version: int, files: Sequence[str]) -> DataFrame:
-    """Return the rows of some files of the table at a version. The files are named as in its log."""
-    names = [unquote(file).rsplit("/", 1)[-1] for file in files]
-    return read(spark, table, version).where(F.col("_metadata.file_name").isin(names))
+def rows_of_files(spark: SparkSession, table: str, version: int, files: Collection[str]) -> DataFrame:
+    """Return the rows of some files of the table at a version. The files are named as in its log, by whole paths.
+
+    A file that is named twice is read once. Raises SourceError if the version can no longer be read, or lacks a file.
+    """
+    try:
+        with _readable(table):
+            return native_scan_texts.checked_texts(delta_log.rows_of_files(spark, table, version, files))
+    except (AnalysisException, LookupError) as problem:
+        raise SourceError(_unreadable(table, version), code=ErrorCode.VERSION_REMOVED) from problem
 
 
 def location(spark: SparkSession, table: str) -> str:

@@ -68,6 +68,27 @@ def test_a_run_over_arrivals_that_cannot_go_on_from_its_plan_is_taken_anew(
     assert (extra["run_id"], extra["arrived_to"]) == (new["run_id"], until)
 
 
+def test_a_run_over_changes_that_cannot_go_on_from_its_plan_is_taken_anew(
+    job: Callable[..., str], arguments: Callable[[], list[str]]
+) -> None:
+    request = {**REQUEST, "overrides": {}, "changed": True}
+    script = job(2, STALE, then=_STALE_BUT_RUN.format(result=json.dumps(RESULT)))
+    run(replay(script), {**PLAN, "request": request})
+    assert arguments() == ["run", "/p/sales.yaml", "--changed", "--wait", "1 hour"]
+
+
+def test_a_run_that_a_person_approves_is_not_taken_anew(job: Callable[..., str]) -> None:
+    request = {**REQUEST, "changed": True, "approve": True}
+    with pytest.raises(AirflowFailException, match="replay failed on wrong input: plan again"):
+        run(replay(job(2, STALE)), {**PLAN, "request": request})
+
+
+def test_checks_that_fail_when_publishing_takes_a_run_anew_are_no_success(job: Callable[..., str]) -> None:
+    failed = {**RESULT, "step": "audit", "state": "asks", "error": "1 check failed"}
+    with pytest.raises(AirflowFailException, match="publish is blocked by quality: 1 check failed"):
+        published({**PLAN, "pipeline": "sales"}, job(3, failed))
+
+
 def test_any_other_run_that_cannot_go_on_from_its_plan_is_for_a_person_to_plan_again(job: Callable[..., str]) -> None:
     with pytest.raises(AirflowFailException, match="replay failed on wrong input: plan again"):
         run(replay(job(2, STALE)))

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 import typer
@@ -20,6 +20,7 @@ from spark_jobs.cli.examples import EXAMPLES
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import ExitCode
 from spark_jobs.jobs.errors import BlockedError, InputError
+from spark_jobs.jobs.runs import either_engine
 
 FILE = """
 name: readings
@@ -132,3 +133,34 @@ def test_commands_are_completed(shell: str) -> None:
     completed = subprocess.run(program, env=environment, capture_output=True, text=True, check=False).stdout
     assert all(name in completed for name in ("replay", "report", "repair"))
     assert "rollback" not in completed
+
+
+@pytest.mark.parametrize(("leaves", "exit_code"), [(True, ExitCode.DONE), (False, ExitCode.FAILED)])
+def test_a_command_is_done_again_by_spark_alone(
+    file: str, monkeypatch: pytest.MonkeyPatch, exit_code: ExitCode, *, leaves: bool
+) -> None:
+    attempts: list[bool] = []
+
+    def count(request: Request) -> Answer:
+        """Count by a session."""
+        session: Any = f"session {len(attempts)}"
+        request.sessions.append(session)
+        attempts.append(request.uses_spark_alone)
+        if not request.uses_spark_alone:
+            raise RuntimeError("[DIVIDE_BY_ZERO] Division by zero.")
+        return Answer.line({}, "counted")
+
+    left: list[object] = []
+
+    def leave(session: object) -> bool:
+        left.append(session)
+        return leaves
+
+    monkeypatch.setattr(either_engine, "leave_native_engine", leave)
+    program = typer.Typer(pretty_exceptions_enable=False)
+    program.command()(pipeline_command(count))
+    result = CliRunner().invoke(program, [file])
+    assert result.exit_code == exit_code
+    assert left == ["session 0"]
+    assert attempts == [False, True][: 1 + leaves]
+    assert ("takes the step again" in result.stderr) is leaves

@@ -23,7 +23,6 @@ PLANNED: dict[str, Any] = {
     "interval_start": None,
     "interval_end": None,
     "stretches": [],
-    "affected_windows": None,
     "arrived_from": None,
     "arrived_to": None,
     "source_rows": 120_000,
@@ -56,10 +55,14 @@ def test_a_first_run_replaces_nothing() -> None:
             "replaces the windows from 2024-03-30 22:10 UTC to the last, last published by run r2",
         ),
         (
-            {"kind": "changed", "interval_start": AT, "stretches": [(AT, AT), (AT, None)], "affected_windows": 5},
+            {"kind": "changed", "interval_start": AT, "stretches": [(AT, AT), (AT, None)]},
             "replaces the windows of 2 stretches from 2024-03-30 22:10 UTC to the last, last published by run r2",
         ),
-        ({"kind": "changed", "affected_windows": 0}, "replaces no window, last published by run r2"),
+        (
+            {"kind": "changed", "interval_start": AT, "interval_end": AT},
+            "replaces no window, last published by run r2",
+        ),
+        ({"kind": "changed", "affected_windows": 0}, "replaces all results, last published by run r2"),
         ({"kind": "arrivals", "arrived_to": AT}, "reads rows that arrived before 2024-03-30 22:10 UTC"),
         ({"state": "published"}, "this run is published: a replay has nothing to do"),
         (

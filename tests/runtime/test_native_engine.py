@@ -123,3 +123,22 @@ def test_a_quarter_of_the_memory_is_for_native_code(
 def test_memory_that_is_no_amount_is_refused(processor: Path, memory: str) -> None:
     with pytest.raises(RuntimeSetupError, match=f"TIDEMARK_DRIVER_MEMORY is '{memory}', which is no amount of memory"):
         driver_conf({"TIDEMARK_DRIVER_MEMORY": memory}, "local[*]", print)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("cast(local_time || ' Asia/Almaty' AS  timestamp)", True),
+        ("at::timestamp", True),
+        ("coalesce(try_to_timestamp(at), seen)", True),
+        ("timestamp (at)", True),
+        ("cast(unbase64(body) as string)", True),
+        ("UNHEX(code)", True),
+        ("cast(key as string)", False),
+        ("timestamp_millis(at)", False),
+        ("unix_timestamp(at) > url_encode(x)", False),
+        ("cast(at as timestamp_ntz)", False),
+    ],
+)
+def test_casts_that_differ_by_engine_are_left_to_spark(expression: str, *, expected: bool) -> None:
+    assert (native_engine.unlike_spark(expression) is not None) is expected

@@ -9,7 +9,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.runs import failures
-from spark_jobs.tables.error_causes import causes, first_line, is_full_disk
+from spark_jobs.tables.error_causes import causes, first_line, is_full_disk, is_native
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.source import pinned_version
@@ -84,3 +84,20 @@ def test_a_full_disk_that_is_not_here_is_one_of_the_workers() -> None:
     message = failures.describe(OSError(errno.ENOSPC, "x"), Lake("s3a://bucket/lake", "readings"))
     assert message.startswith(("a disk that Spark's workers write to is full", "the disk of /"))
     assert "run the same command" in message
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("org.apache.comet.CometNativeException: Parquet error", True),
+        ("org.apache.comet.CometNativeException: [FAILED_READ_FILE.FILE_NOT_EXIST] x", False),
+        ("org.apache.spark.SparkArithmeticException: [DIVIDE_BY_ZERO] Division by zero.", True),
+        ("org.apache.spark.SparkNumberFormatException: [CAST_INVALID_INPUT] The value 'x'", True),
+        ("org.apache.spark.SparkArithmeticException: [NUMERIC_VALUE_OUT_OF_RANGE.WITHOUT_SUGGESTION] 1", True),
+        ("org.apache.spark.SparkIllegalArgumentException: [INVALID_UTF8_STRING] Invalid", True),
+        ("org.apache.spark.SparkRuntimeException: [USER_RAISED_EXCEPTION] DIVIDE_BY_ZERO", False),
+        ("java.io.IOException: No space left on device", False),
+    ],
+)
+def test_a_value_that_spark_might_not_compute_may_be_the_native_engine_s(message: str, *, expected: bool) -> None:
+    assert is_native(JavaError("org.apache.spark.SparkException: Job aborted", message)) is expected

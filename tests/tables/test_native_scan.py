@@ -262,4 +262,6 @@ def test_without_comet_the_rows_stay_delta_s(spark: SparkSession, path: str) -> 
 def test_a_view_is_no_table_of_files(spark: SparkSession, path: str) -> None:
     write(events(spark), path)
     rows = spark.read.format("delta").load(path).where("id > 3")
-    assert native_scan.native(rows) is rows
+    read = native_scan.native(rows)
+    assert not scan_is_native(read)
+    assert sorted(map(tuple, read.collect()), key=repr) == sorted(map(tuple, rows.collect()), key=repr)

@@ -30,6 +30,7 @@ from tidemark_airflow.tasks.returned import planned_run, result_of, results_of
 from tidemark_airflow.tasks.spark_job import JOBS, STEP_SCRIPT, SparkJobOperator
 from tidemark_airflow.tasks.steps_behind import recorded, steps_behind, taken_before
 
+_BEFORE_THE_QUESTION = (StepName.WATERMARKS, StepName.SLICE, StepName.REPLAY, StepName.AUDIT)
 _IN_INTERVALS = "the range is cut into intervals: see the group intervals"
 
 
@@ -79,8 +80,8 @@ class StepOperator(SparkJobOperator):
     - For a dry run the task is skipped.
     - If checks fail and the pipeline leaves the decision to a person, audit succeeds with the state `NEEDS_APPROVAL`,
       for an `ApproveOperator` behind it.
-    - If another run over arrivals was published since the plan, the run cannot go on. The task then takes all steps of
-      a new run at once, and the tasks behind it find them done.
+    - If another run was published since the plan, a run over arrivals or changes cannot go on. The task then takes all
+      steps of a new run at once, and the tasks behind it find them done. A run that a person has to approve fails.
     """
 
     template_fields: Sequence[str] = ("application",)
@@ -126,14 +127,16 @@ class StepOperator(SparkJobOperator):
     def outcome_of(self, planned: PlannedRun, arguments: Sequence[str]) -> Outcome:
         """Run the job, or if the plan is out of date a job that takes all steps of a new run."""
         outcome = self.run_job(arguments)
-        if outcome.is_stale and planned.request.get("arrived_to"):
+        request = planned.request
+        follows = request.get("arrived_to") or request.get("changed")
+        if outcome.is_stale and follows and not request.get("approve"):
             self.log.info(progress_line(self.task_id, "the plan is out of date: planning again"))
-            outcome = self.run_job(whole_run_arguments(planned.request))
+            outcome = self.run_job(whole_run_arguments(request))
         return self._accepted(outcome)
 
     def _accepted(self, outcome: Outcome) -> Outcome:
-        """Return the outcome, as a success if its checks failed and a person decides."""
-        if not outcome.needs_approval:
+        """Return the outcome, as a success if its checks failed and a person decides before the run is published."""
+        if not outcome.needs_approval or self.step not in _BEFORE_THE_QUESTION:
             return outcome
         self.log.warning(progress_line(self.task_id, outcome.failure()))
         return replace(outcome, exit_code=ExitCode.DONE)

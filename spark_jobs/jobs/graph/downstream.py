@@ -19,9 +19,10 @@ from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.report.downstream_page import DownstreamRun, render
 from spark_jobs.tables import ledger
+from spark_jobs.tables.effective_runs import EffectiveRuns, effective_runs
 from spark_jobs.tables.interval import Interval, in_words
 from spark_jobs.tables.lake import Lake, downstream_page_name
-from spark_jobs.tables.run import CHANGED, Run
+from spark_jobs.tables.run import Run
 
 
 @dataclass(frozen=True)
@@ -39,37 +40,70 @@ class ForeseenReader:
     """A pipeline downstream, and the windows that a change reaches.
 
     `windows` is the number of windows with rows of replaced windows, None if any result may change. `interval` has all
-    of them; None without a window.
+    of them; None without a window. With `is_whole` the pipeline has no results that could be changed: all are computed.
     """
 
     pipeline: str
     edges: Sequence[Edge]
     windows: int | None
     interval: Interval | None
+    is_whole: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Return the pipeline as one object."""
         start, end = (None, None) if self.interval is None else (self.interval.start, self.interval.end)
         reads = [f"{edge.writer}.{edge.table}" for edge in self.edges]
-        return {"pipeline": self.pipeline, "reads": reads, "windows": self.windows, "from": start, "to": end}
+        return {
+            "pipeline": self.pipeline,
+            "reads": reads,
+            "windows": self.windows,
+            "from": start,
+            "to": end,
+            "whole": self.is_whole,
+        }
 
 
-def foresee(spark: SparkSession, graph: PipelineGraph, root: str, replaced: Interval) -> list[ForeseenReader]:
+def foresee(spark: SparkSession, graph: PipelineGraph, root: str, replaced: Interval | None) -> list[ForeseenReader]:
     """Return the pipelines downstream of `root` in order, when its windows `replaced` change; nothing is written.
 
-    Raises SourceError for a reader whose source does not exist.
+    `replaced` is None if no run of `root` is due. Raises SourceError for a reader whose source does not exist.
     """
-    replaced_by_writer: dict[str, Interval] = {root: replaced}
+    replaced_by_writer: dict[str, Interval] = {} if replaced is None or replaced.empty else {root: replaced}
     readers = []
     for name in graph.downstream(root):
-        edges = [edge for edge in graph.edges[name] if edge.writer in replaced_by_writer]
-        intervals = {edge.source: replaced_by_writer[edge.writer] for edge in edges}
-        windows = touched_windows(spark, graph.pipelines[name], intervals)
-        interval = Interval() if windows is None else windows.interval
-        if interval is not None:
-            replaced_by_writer[name] = interval
-        readers.append(ForeseenReader(name, edges, None if windows is None else windows.count, interval))
+        reader = _foreseen(spark, graph, name, replaced_by_writer)
+        if reader.interval is not None:
+            replaced_by_writer[name] = reader.interval
+        readers.append(reader)
     return readers
+
+
+def _foreseen(
+    spark: SparkSession, graph: PipelineGraph, name: str, replaced_by_writer: Mapping[str, Interval]
+) -> ForeseenReader:
+    """Return a reader, when windows of the pipelines that it reads are replaced."""
+    if _is_whole(spark, graph, name):
+        return ForeseenReader(name, graph.edges[name], None, Interval(), is_whole=True)
+    edges = [edge for edge in graph.edges[name] if edge.writer in replaced_by_writer]
+    if not edges:
+        return ForeseenReader(name, edges, 0, None)
+    intervals = {edge.source: replaced_by_writer[edge.writer] for edge in edges}
+    windows = touched_windows(spark, graph.pipelines[name], intervals)
+    if windows is None:
+        return ForeseenReader(name, edges, None, Interval())
+    return ForeseenReader(name, edges, windows.count, windows.interval)
+
+
+def _is_whole(spark: SparkSession, graph: PipelineGraph, name: str) -> bool:
+    """Return whether a reader has no results of its settings, or reads a pipeline without results."""
+    own, fingerprint = _standing(spark, graph, name), graph.pipelines[name].fingerprint
+    if not all(run is not None and run.fingerprint == fingerprint for run in (own.base, own.latest)):
+        return True
+    return any(_standing(spark, graph, edge.writer).latest is None for edge in graph.edges[name])
+
+
+def _standing(spark: SparkSession, graph: PipelineGraph, name: str) -> EffectiveRuns:
+    return effective_runs(ledger.published(spark, graph.lake_of(name)))
 
 
 def take_downstream(
@@ -114,7 +148,7 @@ def _on_the_page(reader: ReaderRun) -> DownstreamRun:
         state=reader.results[0].state,
         kind=run.kind,
         reads=[f"{edge.writer}.{edge.table}" for edge in reader.edges],
-        windows=_windows(run, counts),
+        windows=_windows(run),
         changed_rows=counts.get("changed_rows"),
         affected_windows=counts.get("affected_windows"),
         seconds=round(sum(result.seconds for result in reader.results), 1),
@@ -122,7 +156,5 @@ def _on_the_page(reader: ReaderRun) -> DownstreamRun:
     )
 
 
-def _windows(run: Run, counts: Mapping[str, int]) -> str:
-    if run.kind == CHANGED and not counts.get("affected_windows"):
-        return "none"
-    return in_words(run.interval)
+def _windows(run: Run) -> str:
+    return "none" if run.interval.empty else in_words(run.interval)

@@ -5,14 +5,16 @@ It is foreseen from the rows that are published now. Rows that the replacement a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.model import Order, Pipeline
 from spark_jobs.replay.continuation.affected_windows import windows_of_rows
 from spark_jobs.replay.rows import timestamps
+from spark_jobs.replay.rows.event_time import TimeFieldError
 from spark_jobs.replay.rows.prepare import prepare
 from spark_jobs.semantics.windows.grid import grid, next_start
 from spark_jobs.tables import source
@@ -31,8 +33,9 @@ class TouchedWindows:
 def touched_windows(spark: SparkSession, reader: Pipeline, replaced: dict[str, Interval]) -> TouchedWindows | None:
     """Return the windows of `reader` with a row of a window that is replaced.
 
-    `replaced` are the replaced windows by the name of the reader's source. Returns None for a reader without windows on
-    a grid, such as of sessions or of a join: any of its results may change.
+    `replaced` are the replaced windows by the name of the reader's source. Returns None if any result may change: for a
+    reader without windows on a grid, such as of sessions or of a join. So it does for a reader that takes times from
+    the commits of its source.
     """
     if reader.join is not None or reader.windows.is_session or not reader.windows.kind.has_grid:
         return None
@@ -46,8 +49,15 @@ def touched_windows(spark: SparkSession, reader: Pipeline, replaced: dict[str, I
         has_windows = "window_start" in rows.columns
         return rows.where(holds(replaced[name], F.col("window_start"))) if has_windows else rows
 
-    rows = prepare(source.events_by(reader, read_replaced), reader)
-    windows = windows_of_rows(rows, reader).distinct()
+    # Rows have the same windows in each order, and this order needs no commits.
+    timed = replace(reader, replay=replace(reader.replay, order=Order.EVENT_TIME))
+    try:
+        rows = prepare(source.events_by(timed, read_replaced), timed)
+    except (AnalysisException, TimeFieldError):
+        if not reader.replay.by_commit:
+            raise
+        return None
+    windows = windows_of_rows(rows, timed).distinct()
     row = windows.agg(F.count("*").alias("n"), F.min("window_ms").alias("first"), F.max("window_ms").alias("last"))
     extent = row.collect()[0]
     if not extent["n"]:

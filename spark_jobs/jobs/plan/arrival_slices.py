@@ -139,6 +139,12 @@ def require_end(lake: Lake, run: Run, last: Run | None) -> None:
         fits = run.kind not in PARTS or last is None or ended == run.arrived_to
     if fits:
         return
+    if run.kind == CHANGED:
+        newest = "none is published now" if last is None else f"run {last.run_id} was published since"
+        raise StaleError(
+            f"run {run.run_id} was planned on the changes since run {run.changes_run}, whose results are not the "
+            f"published ones of {lake.home} any more ({newest}): plan again"
+        )
     raise StaleError(
         f"run {run.run_id} was planned on {_until(run.arrived_from or run.arrived_to)}, which is not where the "
         f"published tables of {lake.home} end any more ({_until(ended)}): plan again"

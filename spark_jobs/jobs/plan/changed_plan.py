@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from spark_jobs.jobs.plan import source_changes
-from spark_jobs.jobs.plan.changed_rows import UnknownChangesError
-from spark_jobs.jobs.plan.changed_windows import NOTHING, in_words
+from spark_jobs.jobs.plan.changed_windows import COUNTS, NOTHING, in_words
 from spark_jobs.jobs.plan.plan_request import UNCHANGED, Plan, PlanRequest
 from spark_jobs.pipeline.model import Order
 from spark_jobs.pipeline.settings import differences
 from spark_jobs.replay.continuation import affected_windows
+from spark_jobs.tables.changed_files import UnknownChangesError
 from spark_jobs.tables.run import CHANGED, REPAIR, Run
 
 
@@ -35,17 +35,17 @@ def of_changes(request: PlanRequest) -> Plan:
     _require_base(request, base, latest)
     other_parts = [part for part in standing.partial if not _is_of(part, request)]
     is_same = base.pinned == request.versions and base.arrived_to == request.arrived_to
-    # Repaired windows stay so until their source changes.
-    if is_same and all(part.kind == REPAIR for part in other_parts):
+    if is_same and all(_is_repair(part, request) for part in other_parts):
         return request.plan(latest, UNCHANGED)
     run = request.run(CHANGED, NOTHING, published[-1], changes_run=published[-1].run_id)
     if run.steps:
-        return request.plan(run, in_words(run.counts))
+        return request.plan(run, in_words(run.counts), {name: run.counts[name] for name in COUNTS})
     try:
         windows = request.tables.changed_windows(base, run, [part.interval for part in other_parts])
     except UnknownChangesError as problem:
         raise ReadAnewError(str(problem)) from problem
-    if not (windows.counts["changed_rows"] or other_parts) and base.arrived_to == request.arrived_to:
+    is_unchanged = not windows.counts["changed_rows"] and base.arrived_to == request.arrived_to
+    if is_unchanged and all(_stays(part, base, run, request) for part in other_parts):
         return request.plan(latest, windows.in_words())
     interval = windows.interval
     run = replace(run, interval_start=interval.start, interval_end=interval.end, stretches=interval.stretches)
@@ -73,6 +73,23 @@ def _require_base(request: PlanRequest, base: Run, latest: Run) -> None:
     for reason, applies in obstacles.items():
         if applies:
             raise ReadAnewError(reason)
+
+
+def _stays(part: Run, base: Run, run: Run, request: PlanRequest) -> bool:
+    """Return whether a part is a repair of the rows that `run` reads, which are those of `base`.
+
+    Repaired windows stay so until their source changes.
+    """
+    if not _is_repair(part, request):
+        return False
+    try:
+        return part.pinned in (base.pinned, run.pinned) or not request.tables.count_changed_rows(part, run)
+    except UnknownChangesError:
+        return False
+
+
+def _is_repair(part: Run, request: PlanRequest) -> bool:
+    return part.kind == REPAIR and part.fingerprint == request.pipeline.fingerprint
 
 
 def _is_of(part: Run, request: PlanRequest) -> bool:

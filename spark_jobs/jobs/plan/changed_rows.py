@@ -28,13 +28,9 @@ from spark_jobs.replay.rows.prepare import prepare, source_columns
 from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.watermark.changed_census import CHANGE
 from spark_jobs.tables import changed_files, source
-from spark_jobs.tables.changed_files import ChangedFiles
+from spark_jobs.tables.changed_files import ChangedFiles, UnknownChangesError
 from spark_jobs.tables.run import Run
 from spark_jobs.tables.source_tables import tables_of
-
-
-class UnknownChangesError(Exception):
-    """The changes of a source cannot be found out; the message is the reason."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,7 @@ def changed_rows(spark: SparkSession, pipeline: Pipeline, base: Run, run: Run) -
 def _files(spark: SparkSession, table: str, since: int, until: int) -> ChangedFiles:
     """Return the changed files of a source. Raises UnknownChangesError and SourceError."""
     if source.read(spark, table, since).schema != source.read(spark, table, until).schema:
-        raise UnknownChangesError(f"the columns of {table} are others than at version {since}")
+        raise UnknownChangesError(changed_files.other_columns(table, since))
     changed = changed_files.changed_files(spark, table, since, until)
     if changed is None:
         raise UnknownChangesError(arrival_slices.log_is_gone(since, until))

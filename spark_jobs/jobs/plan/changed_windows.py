@@ -7,7 +7,8 @@ again, where that run began at the first row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from py4j.protocol import Py4JError
@@ -15,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.jobs.plan import arrival_slices
-from spark_jobs.jobs.plan.changed_rows import UnknownChangesError, changed_rows
+from spark_jobs.jobs.plan.changed_rows import changed_rows
 from spark_jobs.jobs.stage.lake_store import LakeStore
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.continuation import affected_sessions, affected_windows
@@ -27,6 +28,7 @@ from spark_jobs.replay.watermark.changed_census import can_recount, recounted
 from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.session import SmallPlans
 from spark_jobs.tables import staging, unreadable_files
+from spark_jobs.tables.changed_files import UnknownChangesError
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.interval import Interval, joined
 from spark_jobs.tables.lake import Lake
@@ -35,6 +37,8 @@ from spark_jobs.tables.run_pipeline import pipeline_for_run
 
 #: A run has at most so many stretches of windows: each is a part of the conditions of its queries.
 MOST_STRETCHES = 200
+#: The counts of a run over changes.
+COUNTS = ("changed_rows", "changed_invalid", "affected_windows")
 #: An interval without windows.
 NOTHING = Interval(EPOCH, EPOCH)
 _BEFORE = "before"
@@ -44,8 +48,8 @@ _BEFORE = "before"
 class ChangedWindows:
     """The windows of a run over changes.
 
-    `counts` are those of its step `plan`: `changed_rows` that were added or taken away, `changed_invalid` among them,
-    and `affected_windows`.
+    `counts` are those of its step `plan` (`COUNTS`): `changed_rows` that were added or taken away, `changed_invalid`
+    among them, and `affected_windows`.
     """
 
     interval: Interval
@@ -76,8 +80,21 @@ def changed_windows(
     The windows of `other_parts` are among them. With `keeps`, intermediates are kept in the lake for the run. Raises
     UnknownChangesError if the changes cannot be found out.
     """
-    try:
+    with _unknown_if_unreadable(spark, pipeline, base):
         return _changed_windows(spark, pipeline_for_run(pipeline, run), lake, base, run, other_parts, keeps)
+
+
+def count_changed_rows(spark: SparkSession, pipeline: Pipeline, since: Run, run: Run) -> int:
+    """Return the number of rows by which the inputs of two runs differ. Raises UnknownChangesError."""
+    with _unknown_if_unreadable(spark, pipeline, since):
+        return changed_rows(spark, pipeline_for_run(pipeline, run), since, run).count
+
+
+@contextmanager
+def _unknown_if_unreadable(spark: SparkSession, pipeline: Pipeline, base: Run) -> Iterator[None]:
+    """Raise UnknownChangesError if a version, or a file of the version that `base` has read, is gone."""
+    try:
+        yield
     except SourceError as problem:
         raise UnknownChangesError(str(problem)) from problem
     except (PySparkException, Py4JError) as problem:
@@ -109,7 +126,7 @@ def _changed_windows(
             after_store.keep("census", census, after.small_plans)
         affected, stretches = _affected(before, after, rows.prepared)
         intervals += [Interval(timestamps.moment(start), timestamps.moment(end)) for start, end in stretches]
-    counts = {"changed_rows": rows.count, "changed_invalid": rows.invalid, "affected_windows": affected}
+    counts = dict(zip(COUNTS, (rows.count, rows.invalid, affected), strict=True))
     return ChangedWindows(joined(intervals) or NOTHING, counts)
 
 

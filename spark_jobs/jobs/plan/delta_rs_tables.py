@@ -122,6 +122,10 @@ class DeltaRsTables:
         """Raise NeedsSparkError: rows are compared."""
         raise NeedsSparkError("the rows of changed files are compared")
 
+    def count_changed_rows(self, since: Run, run: Run) -> int:
+        """Raise NeedsSparkError: rows are compared."""
+        raise NeedsSparkError("the rows of changed files are compared")
+
     def require_types(self, latest: Run, versions: Mapping[str, int]) -> None:
         """Raise InputError if a source's column has another type than in the tables that `latest` has published."""
         if "late_events" in latest.versions:

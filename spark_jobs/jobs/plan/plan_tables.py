@@ -53,6 +53,9 @@ class PlanTables(Protocol):
         Raises UnknownChangesError if the changes cannot be found out.
         """
 
+    def count_changed_rows(self, since: Run, run: Run) -> int:
+        """Return the number of rows by which the inputs of two runs differ. Raises UnknownChangesError."""
+
     def require_types(self, latest: Run, versions: Mapping[str, int]) -> None:
         """Raise InputError if a source's column has another type than in the tables that `latest` has published."""
 

@@ -65,6 +65,10 @@ class SparkTables:
             self.spark, self.pipeline, self.lake, base, run, other_parts, keeps=self.remembers
         )
 
+    def count_changed_rows(self, since: Run, run: Run) -> int:
+        """Return the number of rows by which the inputs of two runs differ. Raises UnknownChangesError."""
+        return changed_windows.count_changed_rows(self.spark, self.pipeline, since, run)
+
     def require_types(self, latest: Run, versions: Mapping[str, int]) -> None:
         """Raise InputError if a source's column has another type than in the tables that `latest` has published."""
         source_changes.require_types(self.spark, self.pipeline, self.lake, latest, versions)

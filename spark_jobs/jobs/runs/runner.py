@@ -6,11 +6,12 @@ all of them in one session.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
@@ -26,6 +27,7 @@ from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.jobs.publish import publish, registration
 from spark_jobs.jobs.publish.holding import holding
 from spark_jobs.jobs.runs import failures, plan_step
+from spark_jobs.jobs.runs.either_engine import by_either_engine, engine_of
 from spark_jobs.jobs.runs.meter import Meter
 from spark_jobs.jobs.runs.outcome import Clock, Outcome
 from spark_jobs.jobs.runs.run_ledger import RunLedger
@@ -34,14 +36,15 @@ from spark_jobs.jobs.stage import slices as run_slices
 from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.settings import differences
-from spark_jobs.session import leave_native_engine
-from spark_jobs.tables import error_causes, ledger
+from spark_jobs.tables import ledger
 from spark_jobs.tables.effective_runs import effective_runs
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.leases import LeaseLostError, Tenure
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.run_pipeline import pipeline_for_run
+
+_Result = TypeVar("_Result")
 
 
 class Runner:
@@ -98,7 +101,10 @@ class Runner:
         beside: bool = False,
     ) -> tuple[Plan, StepResult]:
         clock = Clock(self._meter)
-        planned = self._planned(interval, arrived_to, restate=restate, repair=repair is not None, changed=changed)
+        planned = self._with_either_engine(
+            StepName.PLAN,
+            lambda: self._planned(interval, arrived_to, restate=restate, repair=repair is not None, changed=changed),
+        )
         run = planned.run
         is_known = run.finished_step(StepName.PLAN) is not None
         if not is_known:
@@ -302,19 +308,14 @@ class Runner:
     def _take_with_either_engine(self, step: RunStep, context: StepContext) -> Outcome:
         """Take the step; if the native engine fails in it, take it again by Spark alone.
 
-        Spark reads some rows that Comet refuses, such as texts that are no UTF-8. What the first attempt has staged
-        stays, as after a crash.
+        What the first attempt has staged stays, as after a crash.
         """
-        try:
-            return step.take(context)
-        except BlockedError:
-            raise
-        except Exception as problem:
-            if not error_causes.is_native(problem) or not leave_native_engine(self.spark):
-                raise
-            cause = error_causes.first_line(problem)
-            self._progress(step.name, f"Comet cannot run this ({cause}): Spark alone takes the step again")
-        return step.take(context)
+        return self._with_either_engine(step.name, lambda: step.take(context))
+
+    def _with_either_engine(self, name: str, work: Callable[[], _Result]) -> _Result:
+        report = partial(self._progress, name)
+        with engine_of(self.spark, self._pipeline, report):
+            return by_either_engine(work, self.spark, report)
 
     def _context(self, run: Run, clock: Clock) -> StepContext:
         pipeline = pipeline_for_run(self._pipeline, run)

@@ -27,6 +27,7 @@ from spark_jobs.replay.watermark.census import census, group_names, is_small
 #: The column of changed rows with the number by which each row has become more, or less.
 CHANGE = c.PREFIX + "change"
 _TOUCHED = "touched_"
+_REPEAT = c.PREFIX + "repeat"
 
 
 def can_recount(pipeline: Pipeline) -> bool:
@@ -83,8 +84,9 @@ def _with_changes(
     parts = []
     for sign in (1, -1):
         of_sign = weighed.where(F.signum(F.col(CHANGE)) == sign)
-        each = of_sign.select("*", F.explode(F.array_repeat(F.lit(0), F.col(c.COPY).cast("int")))).drop("col")
-        unplaced = census(each.drop(c.COPY), pipeline, measures).where("bucket is null")
+        repeats = F.explode(F.array_repeat(F.lit(0), F.col(c.COPY).cast("int"))).alias(_REPEAT)
+        each = of_sign.select("*", repeats).drop(_REPEAT, c.COPY)
+        unplaced = census(each, pipeline, measures).where("bucket is null")
         parts.append(unplaced.withColumn("row_count", F.col("row_count") * F.lit(sign)))
     placed = groups.where("bucket is not null")
     every = reduce(DataFrame.unionByName, [groups.where("bucket is null"), *parts])

@@ -53,3 +53,32 @@ def test_text_that_is_no_utf_8_is_read_by_spark_alone(spark: SparkSession, tmp_p
     alone, comet = (published(spark, Lake(str(tmp_path / name), "readings")) for name in ("alone", "comet"))
     assert alone == comet
     assert any("4DFC6C6C" in row for row in alone)
+
+
+def test_values_that_only_comet_computes_or_decodes_are_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
+    from_history = history.land(spark, history.events(400), tmp_path / "history")
+    table = str(tmp_path / "rows")
+    spark.conf.set(COMET_ENABLED, "false")
+    codes = "case id % 3 when 0 then X'4DFC6C6C' when 1 then X'4DFD6C6C' else cast(device as binary) end"
+    columns = {"code": F.expr(codes), "of": F.col("id") % 2}
+    rows = spark.read.format("delta").load(from_history).withColumns(columns)
+    rows.drop("device").coalesce(1).write.format("delta").save(table)
+    pipeline = history.pipeline(
+        table,
+        source__columns='{"device": "cast(code as string)"}',
+        source__where="of = 0 or (of <> 0 and id / of >= 0)",
+    )
+    Runner(spark, pipeline, Lake(str(tmp_path / "alone"), "readings")).run(Interval())
+    spark.conf.set(COMET_ENABLED, "true")
+    lines: list[str] = []
+    runner = Runner(
+        spark, pipeline, Lake(str(tmp_path / "comet"), "readings"), progress=lambda step, text: lines.append(text)
+    )
+    try:
+        runner.run(Interval())
+    finally:
+        spark.conf.set(COMET_ENABLED, "true")
+    assert len([line for line in lines if "Comet" in line]) == 1
+    alone, comet = (published(spark, Lake(str(tmp_path / name), "readings")) for name in ("alone", "comet"))
+    assert alone == comet
+    assert all(any(key in row for row in alone) for key in ("4DFC6C6C", "4DFD6C6C"))

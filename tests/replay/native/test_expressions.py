@@ -126,6 +126,7 @@ def test_expressions_have_the_values_of_spark(edges: DataFrame, batch: tuple[str
         "try_to_timestamp(s, 'yyyy-MM-dd VV')",
         "unix_timestamp(s)",
         "to_unix_timestamp(s, 'yyyy')",
+        "make_timestamp(2024, 3, 1, 12, 0, 0.5, s)",
     ],
 )
 def test_time_zones_are_left_to_spark(edges: DataFrame, text: str) -> None:

@@ -77,3 +77,20 @@ def test_a_change_of_rows_changes_the_census_as_a_new_count_would(
     events = frame_of(spark, source.rows, history.SCHEMA)
     again = recounted(census_of(spark, before, pipeline).localCheckpoint(), changed.localCheckpoint(), events, pipeline)
     assert counted(again) == counted(census_of(spark, source.rows, pipeline))
+
+
+def test_a_column_of_the_source_may_have_any_name(spark: SparkSession, tmp_path: Path) -> None:
+    # Spark's own name for values that are taken out of arrays.
+    pipeline, rows = history.pipeline(str(tmp_path)), history.events(60)
+    rest, deleted = rows[:40], rows[40:]
+
+    def named(some: list[Row]) -> DataFrame:
+        return frame_of(spark, some, history.SCHEMA).withColumn("col", F.col("id"))
+
+    def of(some: list[Row]) -> DataFrame:
+        return census(arrival_order.with_epoch(prepare(named(some), pipeline), pipeline), pipeline, measures)
+
+    measures = {"highest": F.max("col")}
+    changed = prepare(named(deleted), pipeline).withColumn(CHANGE, F.lit(-1))
+    again = recounted(of(rows), changed, named(rest), pipeline, measures)
+    assert counted(again.where("bucket is not null")) == counted(of(rest).where("bucket is not null"))
