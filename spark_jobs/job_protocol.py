@@ -113,6 +113,7 @@ class Option(StrEnum):
     SET = "--set"
     RESULT = "--result"
     VARIABLE = "--variable"
+    VARIABLES = "--variables"
     LAKE = "--lake"
 
 

@@ -165,7 +165,11 @@ def held_windows() -> None:
     """Work on windows that another process holds."""
     with (
         patch.object(leases, "Objects"),
-        patch.object(leases, "_Registry", return_value=Mock(enter=Mock(return_value=_other_lease()))),
+        patch.object(
+            leases,
+            "_Registry",
+            return_value=Mock(enter=Mock(return_value=leases.Obstacle(_other_lease(), "at work on"))),
+        ),
         leases.acquire(_LAKE, _RUN_ID, Interval(_JULY, _AUGUST)),
     ):
         pass

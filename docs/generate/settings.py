@@ -63,7 +63,9 @@ TIDEMARK: Mapping[str, Setting] = {
         "the path of this environment, or the package that the nodes unpack",
     ),
     "TIDEMARK_PACKAGE": Setting(
-        "Address of the archive that `tidemark package` made. Each container of YARN or Kubernetes unpacks it.", "none"
+        "Address of the archive that `tidemark package` made. Containers unpack it. Except on YARN, it needs "
+        "`TIDEMARK_CLUSTER_HOME` beside it.",
+        "none",
     ),
     "TIDEMARK_POOL": Setting(
         "Airflow pool of the tasks that start Spark. As many of them run at once as the pool has slots.",

@@ -15,7 +15,6 @@ Exit codes: 0 done, 1 failed, 2 wrong input.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +25,7 @@ from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import ExitCode, Option, StepName, StepResult, StepState
 from spark_jobs.jobs import progress
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.options import add_exchange
+from spark_jobs.jobs.options import add_exchange, set_variables
 from spark_jobs.tables import commit_files, exchange
 from spark_jobs.tables.objects import Objects
 
@@ -44,7 +43,7 @@ _PIECES = 8
 def main(arguments: Sequence[str] | None = None) -> int:
     """Land the flights; returns the exit code."""
     options = _parser().parse_args(arguments)
-    os.environ.update(options.variable)
+    set_variables(options)
     began = monotonic()
     code, result = _land(options.lake)
     result = replace(result, seconds=round(monotonic() - began, 3))

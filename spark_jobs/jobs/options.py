@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
@@ -10,6 +11,7 @@ from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import Option
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.durations import parse_duration
+from spark_jobs.tables import exchange
 from spark_jobs.tables.interval import Interval
 
 
@@ -19,6 +21,17 @@ def add_exchange(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         Option.VARIABLE, type=_variable, action="append", default=[], metavar="NAME=VALUE", help="set a variable"
     )
+    parser.add_argument(Option.VARIABLES, help="the address of a JSON object with more variables, which are set too")
+
+
+def set_variables(options: argparse.Namespace) -> None:
+    """Set the variables that the caller has passed to this process. Raises LakeError.
+
+    Those of the command line come first: they name the store in which the object with the rest is.
+    """
+    os.environ.update(options.variable)
+    if options.variables:
+        os.environ.update(exchange.read_variables(options.variables))
 
 
 def _variable(text: str) -> tuple[str, str]:

@@ -11,7 +11,6 @@ of the step itself: the result of a later step belongs to the caller's task for 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,10 +28,11 @@ from spark_jobs.job_protocol import ExitCode, Option, StepName, StepResult, Step
 from spark_jobs.jobs import progress
 from spark_jobs.jobs.errors import BlockedError, InputError, StaleError
 from spark_jobs.jobs.operate import repair
-from spark_jobs.jobs.options import optional_moment, parse_interval, parse_overrides, parse_seconds
+from spark_jobs.jobs.options import optional_moment, parse_interval, parse_overrides, parse_seconds, set_variables
 from spark_jobs.jobs.plan import dry_run
 from spark_jobs.jobs.plan.delta_rs_tables import NeedsSparkError
 from spark_jobs.jobs.runs import failures, intervals_step, maintain_step, plan_step
+from spark_jobs.jobs.runs.either_engine import by_either_engine
 from spark_jobs.jobs.runs.intervals_step import Cutting
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.jobs.runs.steps import import_beside
@@ -51,7 +51,7 @@ from spark_jobs.tables.source_size import has_few_rows
 def main(arguments: Sequence[str] | None = None) -> int:
     """Take the step; returns the exit code."""
     options = step_parser(__doc__.splitlines()[0]).parse_args(arguments)
-    os.environ.update(options.variable)
+    set_variables(options)
     code, result = _Job(options).end()
     try:
         if options.result:
@@ -97,7 +97,8 @@ class _Job:
             return _without_spark(options, self._pipeline)
         import_beside(options.then)
         self._runner = _runner(options, self._pipeline)
-        self._results = _take(options, self._runner, self._pipeline)
+        take = partial(_take, options, self._runner, self._pipeline)
+        self._results = by_either_engine(take, self._runner.spark, partial(progress.to_stderr, options.step))
         return _merged(self._results)
 
     def _following(self, steps: Sequence[StepName], runner: Runner, result: StepResult) -> Iterator[StepResult]:

@@ -86,7 +86,8 @@ class ChangeFiles:
         folder = changes_folder(self.run_id, self.version)
         target = self.lake.staged(self.table, folder)
         try:
-            stored_names.stored(changes).write.format("delta").mode("append").save(target)
+            writer = stored_names.stored(changes).write.format("delta").mode("append")
+            writer.options(**delta_log.PLAIN_NAMES).save(target)
         except Exception:
             with suppress(LakeError):
                 Objects(self.lake.path(self.table)).remove(staged_folder(folder))

@@ -97,7 +97,7 @@ def _write(
     path, target = lake.path(table), lake.staged(table, folder)
     names = [f"{path}/{unquote(file['path'])}" for file in group]
     rows = stored_names.stored(data_files.read(spark, delta_log.schema(spark, path), names))
-    rows.coalesce(1).write.format("delta").mode("append").save(target)
+    rows.coalesce(1).write.format("delta").mode("append").options(**delta_log.PLAIN_NAMES).save(target)
     added = delta_log.live_files(commit_files.actions(Objects(target)))
     return [{"add": {**file, "path": f"{staged_folder(folder)}/{file['path']}", "dataChange": False}} for file in added]
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from spark_jobs.pipeline.published_tables import Table
 from spark_jobs.tables import commit_files
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 # As often as Spark's writer. By default delta-rs waits for 100 commits, and a reader opens as many files of the log.
 _COMMITS_OF_A_CHECKPOINT = "10"
+_ATTEMPTS = 5
+# Where a commit has its mark, and among how many commits it is looked for.
+_MARK, _NEWEST = "tidemarkWrite", 20
 
 
 def append(path: str, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -30,11 +35,26 @@ def append(path: str, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def replace(path: str, table: Table, rows: Sequence[Mapping[str, Any]], condition: str) -> None:
-    """Replace the rows that satisfy `condition`, a text of SQL, by `rows`. Raises LakeError, and nothing is changed."""
-    if commit_files.exist(Objects(path)):
-        _write(path, table, rows, mode="overwrite", predicate=condition)
-    else:
+    """Replace the rows that satisfy `condition`, a text of SQL, by `rows`. Raises LakeError, and nothing is changed.
+
+    It tries again if another writer was first. If the answer to a commit is lost, delta-rs commits again, and takes its
+    first commit for that of another writer. A mark in the log identifies it.
+    """
+    objects, mark = Objects(path), uuid4().hex
+    if not commit_files.exist(objects):
         append(path, table, rows)
+        return
+    for attempt in reversed(range(_ATTEMPTS)):
+        try:
+            _write(path, table, rows, mode="overwrite", predicate=condition, mark=mark)
+            break
+        except LakeError as problem:
+            if not _is_conflict(problem):
+                raise
+            if _is_committed(objects, mark):
+                break
+            if not attempt:
+                raise
 
 
 def compact(path: str, retain: timedelta) -> None:
@@ -53,9 +73,21 @@ def compact(path: str, retain: timedelta) -> None:
         raise LakeError(f"{path} cannot be compacted: {problem}") from problem
 
 
-def _write(path: str, table: Table, rows: Sequence[Mapping[str, Any]], **options: Any) -> None:
+def _is_conflict(problem: LakeError) -> bool:
+    from deltalake.exceptions import CommitFailedError
+
+    return isinstance(problem.__cause__, CommitFailedError)
+
+
+def _is_committed(table: Objects, mark: str) -> bool:
+    """Return whether one of the newest commits has a mark. Other writers may have committed since."""
+    newest = islice(commit_files.commits(table), _NEWEST)
+    return any(action.get("commitInfo", {}).get(_MARK) == mark for commit in newest for action in commit)
+
+
+def _write(path: str, table: Table, rows: Sequence[Mapping[str, Any]], *, mark: str = "", **options: Any) -> None:
     import pyarrow as pa
-    from deltalake import write_deltalake
+    from deltalake import CommitProperties, write_deltalake
 
     entries = [
         {name: list(value.items()) if isinstance(value, Mapping) else value for name, value in row.items()}
@@ -63,6 +95,8 @@ def _write(path: str, table: Table, rows: Sequence[Mapping[str, Any]], **options
     ]
     if not commit_files.exist(Objects(path)):
         options["configuration"] = {"delta.checkpointInterval": _COMMITS_OF_A_CHECKPOINT}
+    if mark:
+        options["commit_properties"] = CommitProperties(custom_metadata={_MARK: mark})
     try:
         write_deltalake(
             path, pa.Table.from_pylist(entries, _schema(table)), storage_options=storage_options(path), **options

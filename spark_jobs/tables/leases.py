@@ -2,6 +2,7 @@
 
     <lake>/<pipeline>/_work/leases/held/<number>.json    all leases that are held; the greatest number is valid
     <lake>/<pipeline>/_work/leases/signs/<lease>         a sign of life: its owner writes it again and again
+    <lake>/<pipeline>/_work/leases/line/<lease>.json     a lease that waits for others to end
 
 Laws:
 
@@ -9,7 +10,10 @@ Laws:
 - a lease expires when its last sign of life is older than `TIDEMARK_LEASE_SECONDS` of its owner, by the clock of the
   store. Clocks of machines do not count;
 - an expired lease is taken over by a process that needs its windows. On the owner's machine the lease of an ended
-  process is free at once;
+  process is free at once. So is a lease without a sign, whose owner has left;
+- processes that wait stand in line: an older one that waits for some of the same windows, and lives, comes first. So
+  many short leases do not starve a lease of all windows. No process waits while it holds a lease, so the oldest one
+  waits for no other in the line;
 - an owner that was paused for longer finds its lease gone (`Tenure.require`), and publishes nothing.
 
 The same rules hold in a folder and in an object store.
@@ -18,15 +22,16 @@ The same rules hold in a folder and in an object store.
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from spark_jobs.error_codes import ErrorCode
@@ -37,6 +42,7 @@ from spark_jobs.tables.lake import WORK, Lake
 from spark_jobs.tables.objects import Objects
 from spark_jobs.tables.owners import Owner
 
+Item = TypeVar("Item")
 #: The seconds after the last sign of life in which a lease stays its owner's: the variable, and its default.
 SECONDS, DEFAULT_S = "TIDEMARK_LEASE_SECONDS", 60.0
 #: The folder of the leases, in the folder of the rows that runs store.
@@ -47,7 +53,7 @@ _SIGNS_A_LEASE = 4
 _POLL_S = 0.25
 # So many earlier numbers stay: a process that was paused between reading and creating must not create an old number.
 _EARLIER_NUMBERS = 50
-_HELD, _SIGNS = f"{WORK}/{FOLDER}/held", f"{WORK}/{FOLDER}/signs"
+_HELD, _SIGNS, _LINE = (f"{WORK}/{FOLDER}/{name}" for name in ("held", "signs", "line"))
 
 
 class LockedError(RuntimeError):
@@ -119,13 +125,26 @@ class Tenure:
         if self.lease not in self._registry.read().leases:
             raise self.lost()
 
+    def guarded(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield the items as long as this process has its lease, for work that must not go on without it.
+
+        The lease is read before the first item, and again when a part of its length has passed. So after a pause at
+        most one item is worked on without the lease. Raises as `require`.
+        """
+        read_at = -math.inf
+        for item in items:
+            if time.monotonic() - read_at > self.lease.lasts_s / _SIGNS_A_LEASE:
+                read_at = time.monotonic()
+                self.require()
+            yield item
+
     def lost(self) -> LeaseLostError:
         """Return the error of a lease that another process has taken over."""
         leases = self._registry.read().leases
         owner = next((lease for lease in leases if lease.interval.overlaps(self.lease.interval)), None)
         now = f"found {owner} at work on them" if owner else "no process works on them now"
         return LeaseLostError(
-            f"cannot publish the windows {in_words(self.lease.interval)}: this process gave no sign of life for "
+            f"cannot go on with the windows {in_words(self.lease.interval)}: this process gave no sign of life for "
             f"{self.lease.lasts_s:g} seconds, so another took over; {now}. "
             "Run the same command again: it goes on from what is staged"
         )
@@ -135,8 +154,8 @@ class Tenure:
 def acquire(lake: Lake, run_id: str, interval: Interval, *, wait_s: float = 0) -> Iterator[Tenure]:
     """Hold the windows of `interval` for the length of a `with` block.
 
-    Waits up to `wait_s` seconds while other processes hold some of the windows. Then raises LockedError, which names
-    one of these processes. Raises LakeError.
+    Waits up to `wait_s` seconds while other processes hold some of the windows, or are before it in the line. Then
+    raises LockedError, which names one of these processes. Raises LakeError.
     """
     objects = lake.objects
     objects.require_conditional_writes()
@@ -145,18 +164,24 @@ def acquire(lake: Lake, run_id: str, interval: Interval, *, wait_s: float = 0) -
     deadline, waited = time.monotonic() + wait_s, False
     registry.give_sign(lease)
     try:
-        while isinstance(entered := registry.enter(lease), Lease):
+        while isinstance(entered := registry.enter(lease), Obstacle):
             if time.monotonic() >= deadline:
                 raise LockedError(
-                    f"cannot work on the windows {in_words(interval)}: found {entered} "
-                    f"at work on the windows {in_words(entered.interval)}. Let it end, or give --wait"
+                    f"cannot work on the windows {in_words(interval)}: found {entered.lease} "
+                    f"{entered.does} the windows {in_words(entered.lease.interval)}. Let it end, or give --wait"
                 )
+            if not waited:
+                registry.line_up(lease)
             waited = True
             time.sleep(_POLL_S)
             registry.give_sign(lease)
+        if waited:
+            registry.leave_line(lease)
         with _signs_of_life(registry, lease):
             yield Tenure(lease, waited, entered, registry)
     finally:
+        if waited:
+            registry.leave_line(lease)
         with suppress(LakeError):
             registry.leave(lease)
 
@@ -195,6 +220,14 @@ class _State:
     earlier: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Obstacle:
+    """A lease that keeps another from its windows, and what its owner does with them."""
+
+    lease: Lease
+    does: str
+
+
 class _Registry:
     """The leases of a pipeline."""
 
@@ -213,8 +246,38 @@ class _Registry:
                 entries = json.loads(content)["leases"]
                 return _State(int(Path(names[-1]).stem), tuple(map(Lease.of_json, entries)), tuple(names[:-1]))
 
-    def enter(self, lease: Lease) -> Lease | tuple[Lease, ...]:
-        """Add a lease. Returns the leases that it takes over, or a lease that holds some of its windows."""
+    def line_up(self, lease: Lease) -> None:
+        """Enter the line; if the lake takes no object now, the lease waits without a place in it."""
+        with suppress(LakeError):
+            self._objects.write(f"{_LINE}/{lease.id}.json", json.dumps(lease.as_json()).encode())
+
+    def leave_line(self, lease: Lease) -> None:
+        """Leave the line. A place that stays in it, as the store does not answer, ends with the signs of life."""
+        with suppress(LakeError):
+            self._objects.delete([f"{_LINE}/{lease.id}.json"])
+
+    def _before(self, lease: Lease) -> Lease | None:
+        """Return a lease that is before this one in the line for some of its windows; None without one.
+
+        Those whose owners give no sign of life lose their places.
+        """
+        contents = [self._objects.read(f"{_LINE}/{entry.name}") for entry in self._objects.below(_LINE)]
+        waiting = [Lease.of_json(json.loads(content)) for content in contents if content is not None]
+        for other in sorted(waiting, key=_place):
+            if _place(other) >= _place(lease):
+                break
+            if not other.interval.overlaps(lease.interval):
+                continue
+            if not self.is_free(other, self._now(lease)):
+                return other
+            self._objects.delete([f"{_LINE}/{other.id}.json", f"{_SIGNS}/{other.id}"])
+        return None
+
+    def enter(self, lease: Lease) -> Obstacle | tuple[Lease, ...]:
+        """Add a lease. Returns the leases that it takes over, or what keeps it from its windows."""
+        first = self._before(lease)
+        if first is not None:
+            return Obstacle(first, "waiting for")
         while True:
             state = self.read()
             overlapping = [other for other in state.leases if other.interval.overlaps(lease.interval)]
@@ -222,7 +285,7 @@ class _Registry:
                 now = self._now(lease)
                 holder = next((other for other in overlapping if not self.is_free(other, now)), None)
                 if holder is not None:
-                    return holder
+                    return Obstacle(holder, "at work on")
             rest = [other for other in state.leases if other not in overlapping and not other.owner.has_ended]
             if self._changed(state, [*rest, lease], lambda leases: lease in leases):
                 self._objects.delete(f"{_SIGNS}/{other.id}" for other in state.leases if other not in rest)
@@ -268,6 +331,11 @@ class _Registry:
         least = f"{max(number - _EARLIER_NUMBERS, 0):020d}.json"
         self._objects.delete(f"{_HELD}/{name}" for name in newest.earlier if name < least)
         return True
+
+
+def _place(lease: Lease) -> tuple[datetime, str]:
+    """Return the place in the line, by which any two leases have an order, on whatever machine it is read."""
+    return lease.since, lease.id
 
 
 def _seconds(environ: Mapping[str, str]) -> float:

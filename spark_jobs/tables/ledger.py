@@ -90,7 +90,7 @@ def record_by_spark(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Ru
     values = run.entry(step)
     # The values are literals: a row from Python would start Python workers.
     row = spark.range(1).coalesce(1).select(*(_literal(values[f.name]).cast(f.dataType).alias(f.name) for f in SCHEMA))
-    entry = row.write.format("delta").mode("append").option("mergeSchema", True)
+    entry = row.write.format("delta").mode("append").option("mergeSchema", True).options(**delta_log.PLAIN_NAMES)
     # Several runs may add steps at once, and may even create the ledger at once.
     delta_log.retry_on_conflict(lambda: entry.save(lake.path(TABLE)))
     return run.after(step)

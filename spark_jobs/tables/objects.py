@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 from io import SEEK_SET, BufferedReader, RawIOBase
 from pathlib import Path
+from threading import Barrier
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 
+# A store is tried out so many times, each time by so many writers at once.
+_PROBES, _WRITERS = 4, 4
 # The footer of a small Parquet file fits into such a part.
 _PART_BYTES = 64 * 1024
 # The variables of Amazon's, Google's and Microsoft's stores.
@@ -158,13 +162,14 @@ class Objects:
         with self._explained("listed", folder):
             return any(obstore.list(self._store, f"{self._prefix}{folder}/", chunk_size=1))
 
-    def remove(self, folder: str) -> None:
+    def remove(self, folder: str, guarded: Callable[[Iterable[str]], Iterable[str]] = iter) -> None:
         """Delete all objects below a folder, those of a table's log first, the newest commit first.
 
-        So at any time the rest of a staged table is a table whose files exist.
+        So at any time the rest of a staged table is a table whose files exist. `guarded` yields the names, and ends the
+        work by an error.
         """
         names = [f"{folder}/{entry.name}" for entry in reversed(self.below(folder))]
-        self.delete(sorted(names, key=lambda name: "_delta_log" not in name.split("/")))
+        self.delete(guarded(sorted(names, key=lambda name: "_delta_log" not in name.split("/"))))
         if _is_local(self.home):
             # Spark leaves folders without a file.
             shutil.rmtree(f"/{self._prefix}{folder}", ignore_errors=True)
@@ -251,17 +256,33 @@ def storage_options(path: str, patience: Patience = PATIENT) -> dict[str, str] |
 
 @lru_cache(maxsize=64)
 def _try_conditional_writes(objects: Objects) -> None:
+    if not all(_creates_one(objects) for _ in range(_PROBES)):
+        raise LakeError(
+            f"{objects.home}: found a store that ignores the condition of a write (If-None-Match), or that checks it "
+            "before it writes, so two runs could overwrite each other's commits. Put the lake into a store with "
+            "conditional writes (Versity from 1.8.0), or into a folder",
+            code=ErrorCode.STORE_UNCONDITIONAL,
+        )
+
+
+def _creates_one(objects: Objects) -> bool:
+    """Return whether one of several writers creates an object that all of them want to create at once, and stays it.
+
+    A store that looks for the object and then writes it lets several of them succeed.
+    """
     name = f"_work/probe-{uuid4().hex}"
+    start = Barrier(_WRITERS)
+
+    def create(writer: int) -> bool:
+        start.wait()
+        return objects.create(name, f"by {writer}".encode())
+
     try:
-        if objects.create(name, b"first") and not objects.create(name, b"second"):
-            return
+        with ThreadPoolExecutor(_WRITERS) as pool:
+            won = [*pool.map(create, range(_WRITERS))]
+        return sum(won) == 1 and objects.read(name) == f"by {won.index(True)}".encode()
     finally:
         objects.delete([name])
-    raise LakeError(
-        f"{objects.home}: found a store that ignores the condition of a write (If-None-Match), so two runs could "
-        "overwrite each other's commits. Put the lake into a store with conditional writes, or into a folder",
-        code=ErrorCode.STORE_UNCONDITIONAL,
-    )
 
 
 def _is_local(home: str) -> bool:

@@ -23,6 +23,7 @@ from spark_jobs.job_protocol import StepName
 from spark_jobs.pipeline.published_tables import PUBLISHABLE
 from spark_jobs.tables import delta_log, leases, retention
 from spark_jobs.tables.lake import WORK, Lake
+from spark_jobs.tables.leases import Tenure
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.objects import Object
 from spark_jobs.tables.retention import Retention, State
@@ -232,16 +233,19 @@ class Orphans:
         return self._lake.objects.below()
 
 
-def remove(lake: Lake, removal: Removal) -> None:
-    """Remove files or folders. If a staged table loses single files, its log is removed first."""
+def remove(lake: Lake, removal: Removal, tenure: Tenure) -> None:
+    """Remove files or folders under the lease `tenure`. If a staged table loses single files, its log is removed first.
+
+    Raises LeaseLostError if another process has taken over the windows, which may need the rest of the files.
+    """
     if removal.whole:
         for path in removal.paths:
-            lake.objects.remove(path)
+            lake.objects.remove(path, tenure.guarded)
         return
     for folder in dict.fromkeys(path.rsplit("/", 1)[0] for path in removal.paths):
         if f"/{_STAGED}/" in folder:
-            lake.objects.remove(f"{folder}/{_LOG}")
-    lake.objects.delete(removal.paths)
+            lake.objects.remove(f"{folder}/{_LOG}", tenure.guarded)
+    lake.objects.delete(tenure.guarded(removal.paths))
 
 
 def _removal(folders: Sequence[_Folder], why: str, run_id: str = "", table: str = "") -> Removal:

@@ -150,7 +150,9 @@ def _deleted(path: str, added: list[dict[str, Any]]) -> list[str]:
 def fence(spark: SparkSession, lake: Lake, table: str, lost: Lease) -> None:
     """Commit to the published `table` that a lease was taken over: its owner cannot commit on an earlier version.
 
-    A table that does not exist needs no mark: its first commit is that of the owner or of another, never of both.
+    A table that does not exist gets no mark: its first commit is that of the owner or of another, never of both. If it
+    is the owner's, which then was about to make it, the process that took over finds it and finishes that run first. So
+    it does with a commit before the mark.
     """
     for _ in range(_MAX_ATTEMPTS):
         transaction = delta_log.Transaction(spark, lake.path(table))

@@ -133,7 +133,9 @@ class ReplacedRows:
         statistics = staging.statistics_option(self._table, remaining.columns)
         try:
             stored = stored_names.stored(remaining)
-            stored.write.format("delta").mode("append").option(*statistics).save(target)
+            stored.write.format("delta").mode("append").option(*statistics).options(**delta_log.PLAIN_NAMES).save(
+                target
+            )
         except Exception:
             with suppress(LakeError):
                 Objects(self._lake.path(self._table)).remove(staged_folder(folder))

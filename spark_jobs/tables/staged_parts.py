@@ -3,6 +3,9 @@
 Delta's writer opens the table before each part and its log after it, in several small jobs: a second for each part,
 whatever its size. It also has no conditional write for S3. Law: the committed table has the rows, columns, statistics
 and part names that Delta would commit, and each part once, however many processes stage it.
+
+Each attempt writes into a new folder, which only that attempt deletes from. So no attempt mixes its files with those of
+another, nor deletes them, even if it lost its lease while it was paused.
 """
 
 from __future__ import annotations
@@ -61,7 +64,7 @@ def stage(rows: DataFrame, table: Objects, part: str, settings: Mapping[str, str
     try:
         # A job that fails leaves files, and so does one that is killed: the log does not name them.
         rows.write.option(_NO_MARK, "false").parquet(f"{table.home}/{folder}")
-        files = [entry for entry in table.below(folder) if entry.name.endswith(".parquet")]
+        files = [entry for entry in table.below(folder) if _is_of_the_job(entry.name)]
         with ThreadPoolExecutor(_PARALLEL_READS) as pool:
             added = [add for add in pool.map(lambda file: _added(table, folder, file, measured), files) if add]
     except BaseException:
@@ -95,6 +98,14 @@ def commit(
         first = [] if earlier else [_PROTOCOL, _metadata(schema, settings, now)]
         if commit_files.create(table, len(earlier), [actions[0], *first, *actions[1:]]):
             return True
+
+
+def _is_of_the_job(name: str) -> bool:
+    """Return whether a file in the folder of a job is a result of it.
+
+    Folders below it are of task attempts that failed or were overtaken by a copy, and Spark reads no hidden file.
+    """
+    return "/" not in name and not name.startswith(("_", ".")) and name.endswith(".parquet")
 
 
 def _is_part(actions: Sequence[Mapping[str, Any]], part: str) -> bool:

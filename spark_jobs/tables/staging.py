@@ -23,6 +23,7 @@ from spark_jobs.pipeline.published_tables import Part
 from spark_jobs.session import for_rows
 from spark_jobs.tables import commit_files, data_files, delta_log, staged_parts, stored_names
 from spark_jobs.tables.lake import Lake, behind_folder, work_folder
+from spark_jobs.tables.leases import Tenure
 from spark_jobs.tables.objects import Objects
 
 # Columns of this prefix serve the run itself: they are staged, and no published table has them.
@@ -135,17 +136,25 @@ def _is_part(commit: list[dict[str, Any]], name: str) -> bool:
     return any(action["txn"]["appId"] == name for action in commit if "txn" in action)
 
 
-def delete_unstaged_files(lake: Lake, run_id: str) -> None:
-    """Delete the files of a failed attempt that no commit has staged: the next attempt may need the space."""
+def delete_unstaged_files(lake: Lake, run_id: str, tenure: Tenure | None = None) -> None:
+    """Delete the files that Delta's writer left in a failed attempt: the next attempt may need the space.
+
+    Files that it writes in all attempts lie side by side, and a commit names those that are staged. A file in a folder
+    is of one attempt, which deletes it itself (`staged_parts`). Raises LeaseLostError, and deletes nothing, if another
+    process has taken over the windows of `tenure`: listed files may be those of that process.
+    """
     for table in _STAGED:
         for folder in (run_id, behind_folder(run_id)):
             home = lake.staged(table, folder)
-            names = [entry.name for entry in Objects(home).below()]
+            names = [entry.name for entry in Objects(home).below() if _is_of_delta_s_writer(entry.name)]
             if not names:
                 continue
             live = {unquote(file["path"]) for file in delta_log.live_files(_actions(home))}
             live |= set(map(_checksum, live))
-            Objects(home).delete(name for name in names if name not in live and not _is_logged(name))
+            # A process that takes over later writes other files than the listed ones.
+            if tenure is not None:
+                tenure.require()
+            Objects(home).delete(name for name in names if name not in live)
 
 
 def _checksum(path: str) -> str:
@@ -154,9 +163,12 @@ def _checksum(path: str) -> str:
     return f"{folder}{slash}.{name}.crc"
 
 
-def _is_logged(path: str) -> bool:
-    """Return whether a file belongs to the log of a staged table. The file of a failed commit ends with `.tmp`."""
-    return path.startswith("_delta_log/") and not path.endswith(".tmp")
+def _is_of_delta_s_writer(path: str) -> bool:
+    """Return whether a file of a staged table may be left by Delta's writer. That of a failed commit ends with `.tmp`.
+
+    Files in a folder are those of the log, or of an attempt that writes without Delta.
+    """
+    return "/" not in path or (path.startswith("_delta_log/") and path.endswith(".tmp"))
 
 
 def row_count(lake: Lake, run_id: str, table: str) -> int:

@@ -5,6 +5,7 @@ A script plays spark-submit: it starts the driver apart, and ends. A server play
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -21,7 +22,7 @@ from spark_jobs.tables import exchange
 from tests.airflow.scripted import PLAN, REQUEST, RESULT, Task, replay
 from tests.airflow.waiting import until
 from tidemark_airflow.tasks import spark_job
-from tidemark_airflow.tasks.cluster_submission import Submission
+from tidemark_airflow.tasks.cluster_submission import Submission, require_unpacked
 from tidemark_airflow.tasks.spark_job import SparkJobOperator
 
 # Airflow's provider leaves the pipe of each question for the driver's state open.
@@ -47,6 +48,8 @@ from spark_jobs.tables import exchange
 folder = pathlib.Path({folder!r})
 (folder / "pipeline.yaml").write_text(exchange.read_pipeline(sys.argv[2]))
 (folder / "arguments.json").write_text(json.dumps(sys.argv[1:]))
+address = sys.argv[sys.argv.index("--variables") + 1]
+(folder / "variables.json").write_text(json.dumps(exchange.read_variables(address)))
 answer = {answer!r}
 if answer:
     exchange.write_answer(StepResult.from_json(json.loads(answer)), sys.argv[sys.argv.index("--result") + 1])
@@ -121,6 +124,8 @@ def _cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluste
     monkeypatch.setenv("TIDEMARK_LAKE", str(tmp_path / "lake"))
     monkeypatch.setenv("TIDEMARK_LEASE_SECONDS", "30")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    monkeypatch.setenv("TIDEMARK_DB_PASSWORD", "hunter2-secret")
     (tmp_path / "lake").mkdir()
     (tmp_path / "sales.yaml").write_text(PIPELINE)
     with ThreadingHTTPServer(("127.0.0.1", 0), _master(tmp_path)) as server:
@@ -144,7 +149,12 @@ def test_the_answer_of_a_driver_comes_through_the_lake(cluster: Cluster) -> None
     assert returned | RESULT == returned
     assert (cluster.folder / "pipeline.yaml").read_text() == PIPELINE
     variables = [text for text in cluster.arguments if "=" in text and not text.startswith("windows")]
-    assert sorted(variables) == [f"TIDEMARK_LAKE={cluster.lake}", "TIDEMARK_LEASE_SECONDS=30"]
+    assert variables == ["AWS_REGION=eu-central-1"]
+    assert json.loads((cluster.folder / "variables.json").read_text()) == {
+        "TIDEMARK_LAKE": str(cluster.lake),
+        "TIDEMARK_LEASE_SECONDS": "30",
+        "TIDEMARK_DB_PASSWORD": "hunter2-secret",
+    }
     assert (state, cluster.objects) == ({}, [])
     [submitted] = cluster.submitted
     assert submitted[submitted.index("--deploy-mode") + 1] == "cluster"
@@ -213,6 +223,31 @@ def _ended_after(cluster: Cluster) -> Callable[..., None]:
     return wait
 
 
+@pytest.mark.parametrize(
+    ("master", "home", "refused"),
+    [
+        ("yarn", "", ""),
+        ("spark://master:7077", "", "found hdfs:///t.tar.gz and no TIDEMARK_CLUSTER_HOME, expected an absolute path"),
+        ("k8s://https://cluster", "", "Set TIDEMARK_CLUSTER_HOME to the folder of the image"),
+        ("k8s://https://cluster", "./tidemark", "found hdfs:///t.tar.gz and TIDEMARK_CLUSTER_HOME ./tidemark"),
+        ("k8s://https://cluster", "/opt/spark/work-dir/tidemark", ""),
+        ("spark://master:7077", "/opt/tidemark", ""),
+    ],
+)
+def test_a_package_without_a_path_that_its_manager_can_start_is_refused(master: str, home: str, refused: str) -> None:
+    environ = {"TIDEMARK_PACKAGE": "hdfs:///t.tar.gz", "TIDEMARK_CLUSTER_HOME": home}
+    expected = pytest.raises(AirflowFailException, match=refused) if refused else contextlib.nullcontext()
+    with expected:
+        require_unpacked(master, environ)
+
+
+def test_a_refused_package_fails_the_task_before_it_submits(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEMARK_PACKAGE", "hdfs:///t.tar.gz")
+    with pytest.raises(AirflowFailException, match=r"^TIDEMARK_PACKAGE: found hdfs"):
+        run(replay(cluster.drive({**RESULT, "exit_code": 0})), cluster, State())
+    assert cluster.submitted == []
+
+
 def test_each_manager_gets_the_paths_of_its_nodes() -> None:
     conf = {"spark.driver.extraClassPath": f"{sys.prefix}/share/tidemark/jars/*"}
     script = f"{sys.prefix}/lib/python3.11/site-packages/spark_jobs/jobs/step.py"
@@ -225,6 +260,10 @@ def test_each_manager_gets_the_paths_of_its_nodes() -> None:
     )
     assert in_image.application == "local:///opt/tidemark/lib/python3.11/site-packages/spark_jobs/jobs/step.py"
     assert in_image.conf["spark.pyspark.python"] == "/opt/tidemark/bin/python"
+    unpacked = {"TIDEMARK_CLUSTER_HOME": "/work/tidemark", "TIDEMARK_PACKAGE": "s3a://company/tidemark.tar.gz"}
+    in_pod = Submission.of("k8s://https://cluster", script, ["plan"], conf, unpacked)
+    assert in_pod.application.startswith("local:///work/tidemark/lib/")
+    assert in_pod.archives == "s3a://company/tidemark.tar.gz#tidemark"
     standalone = Submission.of("spark://master:7077", script, ["plan"], conf, {})
     assert standalone.arguments == [script, "", "plan"]
     assert standalone.application.startswith(f"{sys.prefix}/share/tidemark/jars/")

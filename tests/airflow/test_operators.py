@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from pathlib import Path
 import psutil
 import pyarrow as pa
 import pytest
+from airflow.providers.apache.spark.hooks import spark_submit
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from deltalake import write_deltalake
@@ -86,6 +88,33 @@ def test_a_step_is_requested_by_argument(job: Callable[..., str], arguments: Cal
         "--set",
         "windows.size=2 hours",
     ]
+
+
+@pytest.mark.parametrize("master", ["local[1]", "yarn", "k8s://https://cluster"])
+def test_variables_of_the_worker_are_inherited_and_stand_in_no_command_line(
+    job: Callable[..., str], logged: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, master: str
+) -> None:
+    monkeypatch.setattr(spark_submit, "kube_client", object(), raising=False)
+    connection = {"conn_type": "spark", "host": master, "extra": {"deploy-mode": "client"}}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
+    monkeypatch.setenv("WAREHOUSE_LOGIN", "hunter2-hunter2")
+    monkeypatch.setenv("TIDEMARK_LAKE", str(tmp_path / "lake"))
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    before = dict(os.environ)
+    file = tmp_path / "environment.json"
+    then = f"import os; pathlib.Path({str(file)!r}).write_text(json.dumps({{**os.environ}}))"
+    operator = replay(job(0, RESULT, then=then))
+    run(operator)
+    inherited = json.loads(file.read_text())
+    assert inherited["WAREHOUSE_LOGIN"] == "hunter2-hunter2"
+    assert inherited["TIDEMARK_LAKE"] == str(tmp_path / "lake")
+    assert Path(inherited["PYTHONPATH"], "spark_jobs", "__init__.py").is_file()
+    assert dict(os.environ) == before
+    assert operator._hook is not None
+    submitted = operator._hook._build_spark_submit_command(operator.application)
+    assert submitted[submitted.index("--master") + 1] == master
+    assert "hunter2" not in " ".join([*submitted, *logged])
+    assert not [word for word in submitted if "appMasterEnv" in word or "driverEnv" in word]
 
 
 def test_java_compiles_fast_for_sources_of_few_rows(job: Callable[..., str], tmp_path: Path) -> None:

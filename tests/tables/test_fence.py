@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.tables import delta_log, publishing
+from spark_jobs.tables import commit_files, delta_log, publishing
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import GATE_TABLE, Lake
 from spark_jobs.tables.leases import Lease, LeaseLostError, Tenure
+from spark_jobs.tables.objects import Objects
 from spark_jobs.tables.owners import Owner
 from spark_jobs.tables.publishing import Base, OvertakenError
 
@@ -94,3 +95,18 @@ def test_commits_have_checkpoints_and_are_read_by_every_program(spark: SparkSess
     assert (log / "_last_checkpoint").is_file()
     assert DeltaTable(path).version() == delta_log.version(spark, path) == 11
     assert spark.sql(f"describe history delta.`{path}`").first().operation == "Manual Update"  # type: ignore[union-attr]
+
+
+def test_commits_of_a_table_with_times_in_its_log_have_them(spark: SparkSession, lake: Lake) -> None:
+    """Each commit of such a table has a time, later than that of the commit before it."""
+    path = lake.path(GATE_TABLE)
+    spark.sql(f"alter table delta.`{path}` set tblproperties ('delta.enableInCommitTimestamps' = 'true')")
+    publishing.fence(spark, lake, GATE_TABLE, OTHER)
+    publishing.fence(spark, lake, GATE_TABLE, OTHER)
+    commits = [commit_files.read(Objects(path), version) or [] for version in (2, 3, 4)]
+    times = [commit[0]["commitInfo"]["inCommitTimestamp"] for commit in commits]
+    assert times == sorted({*times})
+    state = delta_log.state(spark, path)
+    assert state is not None
+    assert state[1:] == (4, times[-1])
+    assert spark.sql(f"describe history delta.`{path}`").count() == 5

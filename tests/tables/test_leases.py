@@ -19,15 +19,27 @@ from spark_jobs.runtime import RuntimeSetupError
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import WORK, Lake
-from spark_jobs.tables.leases import FOLDER, SECONDS, LeaseLostError, LockedError, _Registry, _State, acquire, current
+from spark_jobs.tables.leases import (
+    FOLDER,
+    SECONDS,
+    Lease,
+    LeaseLostError,
+    LockedError,
+    _Registry,
+    _State,
+    acquire,
+    current,
+)
 from spark_jobs.tables.objects import Objects
+from spark_jobs.tables.owners import Owner
+from tests.airflow.waiting import until
 from tests.support.object_store import BUCKET, object_store
 
 # Threads of a store's library do not survive a fork.
 SPAWN = multiprocessing.get_context("spawn")
 LASTS_S = 4.0
 PROCESSES, TURNS = 4, 6
-HELD = f"{WORK}/{FOLDER}/held"
+HELD, LINE = f"{WORK}/{FOLDER}/held", f"{WORK}/{FOLDER}/line"
 
 
 def days(first: int | None, last: int | None) -> Interval:
@@ -183,6 +195,59 @@ def test_a_waiting_process_goes_on_when_the_owner_ends(lake: Lake) -> None:
     other.end()
     assert channel.recv() == "held"
     waiting.join()
+
+
+def wait_for_all(lake: Lake, channel: Connection) -> None:
+    with acquire(lake, "all", Interval(), wait_s=60):
+        channel.send("held")
+        assert channel.recv() == "end"
+
+
+def test_short_leases_do_not_starve_a_lease_of_all_windows(lake: Lake) -> None:
+    first, (channel, other_end) = Other(lake, days(1, 2)), SPAWN.Pipe()
+    waiting = SPAWN.Process(target=wait_for_all, args=(lake, other_end))
+    waiting.start()
+    until(lambda: bool(Objects(lake.home).below(LINE)), every_s=0.05)
+    # Nobody works on these windows, but a process is in line for them.
+    expected = rf"found run all \(process {waiting.pid} on .*\) waiting for the windows"
+    with pytest.raises(LockedError, match=expected), acquire(lake, "third", days(3, 4)):
+        pytest.fail("came before the line")
+    assert holders(lake) == ["first"]
+    first.end()
+    assert channel.recv() == "held"
+    assert Objects(lake.home).below(LINE) == []
+    with pytest.raises(LockedError, match=r"found run all .* at work on"), acquire(lake, "third", days(3, 4)):
+        pytest.fail("held twice")
+    channel.send("end")
+    waiting.join()
+    with acquire(lake, "third", days(3, 4)) as tenure:
+        assert not tenure.waited
+
+
+def test_a_process_that_died_in_the_line_loses_its_place(lake: Lake) -> None:
+    first, (_, other_end) = Other(lake, days(1, 2)), SPAWN.Pipe()
+    waiting = SPAWN.Process(target=wait_for_all, args=(lake, other_end))
+    waiting.start()
+    until(lambda: bool(Objects(lake.home).below(LINE)), every_s=0.05)
+    waiting.kill()
+    waiting.join()
+    with acquire(lake, "third", days(3, 4)):
+        assert holders(lake) == ["first", "third"]
+    assert Objects(lake.home).below(LINE) == []
+    first.end()
+
+
+def test_those_in_the_line_wait_for_older_ones_alone(lake: Lake) -> None:
+    registry = _Registry(Objects(lake.home))
+    leases = [
+        Lease(f"run {number}", interval, Owner.this(), datetime(2024, 1, number, tzinfo=UTC), LASTS_S)
+        for number, interval in ((3, days(1, 3)), (1, days(2, 5)), (2, days(4, 6)))
+    ]
+    for lease in leases:
+        registry.give_sign(lease)
+        registry.line_up(lease)
+    before = [registry._before(lease) for lease in leases]
+    assert [other and other.run_id for other in before] == ["run 1", None, "run 1"]
 
 
 def take_turns(lake: Lake, number: int, results: Any) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.leases import acquire
-from spark_jobs.tables.objects import HASTY, Objects
+from spark_jobs.tables.objects import HASTY, Objects, _try_conditional_writes
 from tests.support.object_store import BUCKET, object_store
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -104,6 +106,25 @@ def test_a_store_without_conditional_writes_is_refused(monkeypatch: pytest.Monke
         with pytest.raises(LakeError), acquire(Lake(f"s3a://{BUCKET}/lake", "readings"), "r1", Interval()):
             pytest.fail("held")
         assert objects.below() == []
+
+
+def test_a_store_that_looks_before_it_writes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such a store refuses a second write that comes later, but lets writers of one moment all succeed."""
+    looked = Barrier(2)
+
+    def create(self: Objects, name: str, content: bytes) -> bool:
+        exists = self.find(name) is not None
+        with suppress(BrokenBarrierError):
+            looked.wait(timeout=0.5)
+        if not exists:
+            self.write(name, content)
+        return self.read(name) == content if exists else True
+
+    monkeypatch.setattr(Objects, "create", create)
+    objects = Objects(str(tmp_path))
+    with pytest.raises(LakeError, match=r"or that checks it before it writes, .* \(Versity from 1\.8\.0\)"):
+        _try_conditional_writes(objects)
+    assert objects.below() == []
 
 
 def test_a_store_with_conditional_writes_is_tried_once(home: str) -> None:

@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -103,6 +105,38 @@ def test_parts_that_create_the_table_at_once_are_all_in_it(spark: SparkSession, 
             staged.result()
     assert sorted(value[0] for kind, value in logged(tmp_path / "ours") if kind == "part") == parts
     assert spark.read.format("delta").load(str(tmp_path / "ours")).count() == 16
+
+
+class Written:
+    """Rows whose job leaves files: two results, and what attempts of tasks left that failed or were overtaken."""
+
+    schema = T.StructType([T.StructField("n", T.LongType())])
+    results = ("part-00000-a.snappy.parquet", "part-00001-a.snappy.parquet")
+    leftovers = (
+        "_temporary/0/_temporary/attempt_1/part-00000-a.snappy.parquet",
+        "_temporary/0/task_2/part-00001-a.snappy.parquet",
+        ".part-00001-a.snappy.parquet",
+        "_part-00001-a.snappy.parquet",
+    )
+
+    @property
+    def write(self) -> Written:
+        return self
+
+    def option(self, *_: str) -> Written:
+        return self
+
+    def parquet(self, folder: str) -> None:
+        for name in (*self.results, *self.leftovers):
+            Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(pa.table({"n": [1, 2, 3]}), Path(folder, name))
+
+
+def test_files_of_failed_and_overtaken_tasks_are_no_rows(tmp_path: Path) -> None:
+    rows: Any = Written()
+    staged_parts.stage(rows, Objects(str(tmp_path)), "part", {}, ["n"])
+    added = [value["add"] for value in commit_files.actions(Objects(str(tmp_path))) if "add" in value]
+    assert sorted(add["path"].split("/", 1)[1] for add in added) == sorted(Written.results)
 
 
 def test_rows_that_fail_leave_nothing(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """A job whose driver runs on a Spark cluster, and the attempts of a task that wait for it.
 
-The pipeline file and the answer are objects of the lake (`exchange`). Airflow's store of the task's state has the job
-and its driver. So an attempt behind a lost worker waits for the driver that runs, and submits one only if none runs.
+The pipeline file, the variables and the answer are objects of the lake (`exchange`). Airflow's store of the task's
+state has the job and its driver. So an attempt behind a lost worker waits for the driver that runs. It submits a driver
+only if none runs.
 """
 
 from __future__ import annotations
@@ -45,15 +46,17 @@ class ClusterJob:
         return job
 
     def upload(self) -> list[str]:
-        """Write the pipeline file into the lake, and return the arguments of the driver."""
+        """Write the pipeline file and the variables into the lake, and return the arguments of the driver."""
         objects, arguments = Objects(self.lake), list(self.arguments)
         for place, argument in enumerate(arguments):
             if is_pipeline_file(argument):
                 file = Path(argument)
                 objects.write(self._name(file.name), file.read_bytes())
                 arguments[place] = self._address(file.name)
-        variables = {**passed(os.environ), LAKE: self.lake}
-        options = [text for name, value in variables.items() for text in (Option.VARIABLE.value, f"{name}={value}")]
+        addresses, own = passed(os.environ)
+        objects.write(self._name(exchange.VARIABLES), exchange.variables_text({**own, LAKE: self.lake}))
+        options = [text for name, value in addresses.items() for text in (Option.VARIABLE.value, f"{name}={value}")]
+        options += [Option.VARIABLES.value, self._address(exchange.VARIABLES)]
         return [*arguments, *options, Option.RESULT.value, self._address(exchange.ANSWER)]
 
     def answer(self) -> StepResult | None:

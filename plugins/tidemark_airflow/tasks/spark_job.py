@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ from tidemark_airflow.jobs.pool import pool
 from tidemark_airflow.jobs.task_ids import COUNTS, FAILURE, FIGURES, RUN_ID
 from tidemark_airflow.tasks import metrics
 from tidemark_airflow.tasks.cluster_job import ClusterJob
-from tidemark_airflow.tasks.cluster_submission import Submission
+from tidemark_airflow.tasks.cluster_submission import Submission, require_unpacked
 
 JOBS = Path(spark_jobs.__file__).parent / "jobs"
 STEP_SCRIPT = str(JOBS / "step.py")
@@ -105,10 +105,12 @@ class SparkJobOperator(SparkSubmitOperator):
             answer = str(Path(folder) / exchange.ANSWER)
             self.application_args = [*arguments, Option.RESULT.value, answer]
             self._prepare(arguments)
-            self.env_vars = {**process_environment(os.environ), LAKE: lake_folder(), **_import_path()}
-            hook = self._hook = self._get_hook()
-            self.log.info(progress_line(self.task_id, "starting Spark"))
-            code = self._submit(hook)
+            # The driver inherits them. On YARN and Kubernetes, Airflow's hook would write variables that it gets into
+            # the command line of spark-submit, and that into the log of the task.
+            with _environment({**process_environment(os.environ), LAKE: lake_folder(), **_import_path()}):
+                hook = self._hook = self._get_hook()
+                self.log.info(progress_line(self.task_id, "starting Spark"))
+                code = self._submit(hook)
             return Outcome.of(self.task_id, code, exchange.read_answer(answer), list(hook._last_submit_log_lines))
 
     def _run_on_cluster(self, arguments: Sequence[str]) -> Outcome:
@@ -117,6 +119,7 @@ class SparkJobOperator(SparkSubmitOperator):
         job = ClusterJob.of(state, self.external_id_key, lake_folder(), arguments)
         if job.answer() is None:
             self._prepare(arguments)
+            require_unpacked(self._get_hook()._connection["master"], os.environ)
             try:
                 self._submit_to_cluster(self._context, job)
             except (AirflowException, RuntimeError) as reason:
@@ -217,6 +220,26 @@ class SparkJobOperator(SparkSubmitOperator):
             # The submitted process leads a session; processes that it started may outlive it.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(submitted.pid, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Give this process exactly these variables for the length of a `with` block: processes that it starts have them.
+
+    Variables that do not change are not touched, as other threads may read them.
+    """
+    before = dict(os.environ)
+    _become(variables)
+    try:
+        yield
+    finally:
+        _become(before)
+
+
+def _become(variables: Mapping[str, str]) -> None:
+    for name in os.environ.keys() - variables.keys():
+        del os.environ[name]
+    os.environ.update({name: value for name, value in variables.items() if os.environ.get(name) != value})
 
 
 def _close_output(hook: SparkSubmitHook) -> None:

@@ -5,8 +5,9 @@
     compaction  a commit for each table; then a ledger row has the new versions for the run published last
     retention   published runs that are not kept are marked in the ledger, and files that only they named are removed
 
-It holds all windows, so that no run works at the same time. Every step skips work that is done, so after a crash the
-same command continues. A compaction that is not in the ledger is invisible to readers, and the next one records it.
+It holds all windows, so that no run works at the same time. Without its lease it deletes and commits nothing more.
+Every step skips work that is done, so after a crash the same command continues. A compaction that is not in the ledger
+is invisible to readers, and the next one records it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,16 @@ from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.jobs.publish.holding import holding
 from spark_jobs.jobs.publish.publish import settle, unended
 from spark_jobs.session import interpreting
-from spark_jobs.tables import commit_files, compaction, delta_log, delta_rs_writes, ledger, orphans, retention
+from spark_jobs.tables import (
+    commit_files,
+    compaction,
+    delta_log,
+    delta_rs_writes,
+    exchange,
+    ledger,
+    orphans,
+    retention,
+)
 from spark_jobs.tables.compaction import Compaction
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -96,6 +106,7 @@ class _Maintaining:
         # Logs and ledgers have few rows and many plans.
         self._spark, self._lake, self._retention = interpreting(spark), lake, policy
         self._writer, self._progress = spark, progress
+        self._tenure: Tenure | None = None
 
     def foreseen(self) -> Maintenance:
         """Return the planned work for the present files."""
@@ -110,7 +121,11 @@ class _Maintaining:
         return planned if busy is None else replace(planned, notes=[*planned.notes, note])
 
     def perform(self, tenure: Tenure) -> Maintenance:
-        """Do all work, step by step, while the lease of all windows is `tenure`."""
+        """Do all work, step by step, while the lease of all windows is `tenure`.
+
+        Raises LeaseLostError as soon as another process has taken over, at the next entry, commit or deletion.
+        """
+        self._tenure = tenure
         settle(self._writer, self._lake, tenure)
         runs = ledger.runs(self._spark, self._lake)
         first = self._leftovers(runs)
@@ -122,7 +137,7 @@ class _Maintaining:
             self._report(
                 f"removing the files of run {removal.run_id}:  {removal.why}" if removal.run_id else removal.why
             )
-            orphans.remove(self._lake, removal)
+            orphans.remove(self._lake, removal, tenure)
         compacted = [*self._compacted(ledger.in_order(runs)), *map(self._of_delta, _OWN_TABLES)]
         runs = ledger.runs(self._spark, self._lake)
         rest = self._leftovers(runs)
@@ -131,8 +146,8 @@ class _Maintaining:
             self._enter(run, DISCARD)
         for removal in rest.unneeded:
             self._report(f"removing {removal.files:,} files of {removal.table}")
-            orphans.remove(self._lake, removal)
-        return result
+            orphans.remove(self._lake, removal, tenure)
+        return replace(result, notes=[*result.notes, *self._without_forgotten_jobs()])
 
     def _maintenance(
         self,
@@ -172,13 +187,36 @@ class _Maintaining:
             return []
         newest = published[-1]
         self._report(f"compacting {', '.join(newest.versions)}")
-        results = self._side_by_side(compaction.compact, newest.versions)
+        results = self._side_by_side(self._compact, newest.versions)
+        # A process that has taken over may have published.
+        self._require()
         versions = {table: version for table, (version, _) in zip(newest.versions, results, strict=True)}
         for table, version in newest.versions.items():
             self._require_same_rows(table, version, versions[table])
         if versions != newest.versions:
             self._enter(newest, MAINTAIN, versions)
         return [compacted for _, compacted in results]
+
+    def _compact(self, spark: SparkSession, lake: Lake, table: str) -> tuple[int, Compaction | None]:
+        self._require()
+        return compaction.compact(spark, lake, table)
+
+    def _without_forgotten_jobs(self) -> list[str]:
+        """Remove what jobs on a cluster and their callers exchanged, if none of both came back for it."""
+        objects = Objects(self._lake.root)
+        folders = exchange.forgotten(self._lake.root, self._retention.now - self._safe_retention)
+        for folder in folders:
+            objects.remove(folder)
+        return [f"{len(folders):,} jobs whose answers nobody has read: their objects are removed"] if folders else []
+
+    @property
+    def _safe_retention(self) -> timedelta:
+        return max(self._retention.retain, _LEAST_VACUUM)
+
+    def _require(self) -> None:
+        """Raise LeaseLostError if another process has taken over the windows."""
+        if self._tenure is not None:
+            self._tenure.require()
 
     def _side_by_side(self, work: Callable[[SparkSession, Lake, str], T], tables: Iterable[str]) -> list[T]:
         with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
@@ -198,7 +236,8 @@ class _Maintaining:
         """Compact a table that is read only at its newest version."""
         many = self._many(table)
         if many is not None:
-            delta_rs_writes.compact(self._lake.path(table), max(self._retention.retain, _LEAST_VACUUM))
+            self._require()
+            delta_rs_writes.compact(self._lake.path(table), self._safe_retention)
         return many
 
     def _many(self, table: str) -> Compaction | None:
@@ -208,6 +247,7 @@ class _Maintaining:
         return Compaction(table, len(sizes), 1, sum(sizes.values())) if len(sizes) > _MANY else None
 
     def _enter(self, run: Run, step: str, versions: dict[str, int] | None = None) -> None:
+        self._require()
         moment = datetime.now(UTC)
         ledger.record(self._spark, self._lake, run, Step(step, StepState.DONE, moment, moment, versions=versions or {}))
 

@@ -156,7 +156,13 @@ class ReplayStep(RunStep):
     def take(self, context: StepContext) -> Outcome:
         """Return the counts of rows, windows and panes."""
         counts = stage.stage(
-            context.spark, context.pipeline, context.lake, context.run, slices=context.slices, progress=context.progress
+            context.spark,
+            context.pipeline,
+            context.lake,
+            context.run,
+            slices=context.slices,
+            progress=context.progress,
+            tenure=context.tenure,
         )
         return Outcome(_staged(counts), counts=counts)
 

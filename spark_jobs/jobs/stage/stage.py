@@ -46,6 +46,7 @@ from spark_jobs.session import SmallPlans, shuffling
 from spark_jobs.tables import staging, unreadable_files
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.leases import Tenure
 from spark_jobs.tables.ledger import CHANGED, Run
 
 #: A first run of more rows gives windows that are still open a separate slice.
@@ -56,9 +57,16 @@ _THREADS = 4
 
 
 def stage(
-    spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run, *, slices: int, progress: Progress
+    spark: SparkSession,
+    pipeline: Pipeline,
+    lake: Lake,
+    run: Run,
+    *,
+    slices: int,
+    progress: Progress,
+    tenure: Tenure | None = None,
 ) -> dict[str, int]:
-    """Write what `run` would publish to its staging area; returns its counts.
+    """Write what `run` would publish to its staging area, under the lease `tenure`; returns its counts.
 
     Raises InputError when most event times are impossible, which means a wrong unit and not bad rows; when a custom
     watermark generator fails; and when the source can no longer be read as it was planned.
@@ -69,9 +77,9 @@ def stage(
                 return JoinStaging(spark, pipeline, lake, run, progress).write()
             return _Staging(spark, pipeline, lake, run, progress).write(slices)
     except Exception:
-        # The cause of the failure may make this fail too.
+        # The cause of the failure may make this fail too, and so does a lost lease.
         with suppress(Exception):
-            staging.delete_unstaged_files(lake, run.run_id)
+            staging.delete_unstaged_files(lake, run.run_id, tenure)
         raise
 
 
