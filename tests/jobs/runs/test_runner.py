@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,9 +18,11 @@ from spark_jobs.jobs.runs.steps import RunStep, StepContext
 from spark_jobs.tables import ledger
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run, Step
+from tests.support import history
 
 AT = datetime(2026, 1, 5, tzinfo=UTC)
-RUN = Run("r0123456789abcde", "sales", "f", "full", 3, None, None)
+PIPELINE = history.pipeline("sales")
+RUN = Run("r0123456789abcde", PIPELINE.name, PIPELINE.fingerprint, "full", 3, None, None)
 
 
 class Played(RunStep):
@@ -75,10 +76,11 @@ def _entered(monkeypatch: pytest.MonkeyPatch) -> list[Step]:
 
 def take(step: Played, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run = RUN) -> Any:
     monkeypatch.setattr(runner, "STEPS", {step.name: step})
-    pipeline: Any = SimpleNamespace(fingerprint="f", name="sales")
     session: Any = None
     lines: list[str] = []
-    played = Runner(session, pipeline, Lake(str(tmp_path), "sales"), progress=lambda name, text: lines.append(text))
+    played = Runner(
+        session, PIPELINE, Lake(str(tmp_path), PIPELINE.name), progress=lambda name, text: lines.append(text)
+    )
     return played.step(step.name, run), lines
 
 
