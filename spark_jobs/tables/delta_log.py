@@ -32,11 +32,11 @@ from spark_jobs.tables.source_tables import absolute_path, is_path
 _PACKAGE = "org.apache.spark.sql.delta"
 _MAX_ATTEMPTS = 10
 _CONFLICTS = ("CONCURRENT", "METADATA_CHANGED", "PROTOCOL_CHANGED")
-# Paths that all writers spell alike: relative ones, or those of a whole URI.
 #: Settings of Delta's writer for files that a commit adds to another table: they have the names of its columns,
 #: whatever names the session sets for new tables.
 PLAIN_NAMES: Mapping[str, str] = MappingProxyType({"delta.columnMapping.mode": "none"})
 _TIMED = "delta.enableInCommitTimestamps"
+# Paths that all writers spell alike: relative ones, or those of a whole URI.
 _PLAIN_PATH = re.compile(r"(?:\w+:/{1,3})?[\w.=-][\w.=/-]*", re.ASCII)
 
 

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.runs.runner import Runner
+from spark_jobs.pipeline import Pipeline
 from spark_jobs.runtime.native_engine import COMET_ENABLED
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -28,6 +29,24 @@ def published(spark: SparkSession, lake: Lake) -> list[str]:
     return sorted(map(str, hexadecimal.collect()))
 
 
+def published_alike(spark: SparkSession, pipeline: Pipeline, folder: Path) -> tuple[str, list[str]]:
+    """Run a pipeline by Spark alone and then with Comet, which gives up once; return its line and the equal rows."""
+    alone, comet = (Lake(str(folder / name), "readings") for name in ("alone", "comet"))
+    spark.conf.set(COMET_ENABLED, "false")
+    Runner(spark, pipeline, alone).run(Interval())
+    spark.conf.set(COMET_ENABLED, "true")
+    lines: list[str] = []
+    try:
+        results = Runner(spark, pipeline, comet, progress=lambda step, text: lines.append(text)).run(Interval())
+    finally:
+        spark.conf.set(COMET_ENABLED, "true")
+    assert [result.state for result in results] == ["done"] * 5
+    (line,) = [line for line in lines if "Comet" in line]
+    rows = published(spark, alone)
+    assert published(spark, comet) == rows
+    return line, rows
+
+
 def test_text_that_is_no_utf_8_is_read_by_spark_alone(spark: SparkSession, tmp_path: Path) -> None:
     from_history = history.land(spark, history.events(400), tmp_path / "history")
     table = str(tmp_path / "rows")
@@ -37,22 +56,9 @@ def test_text_that_is_no_utf_8_is_read_by_spark_alone(spark: SparkSession, tmp_p
     odd.coalesce(1).write.format("delta").save(table)
     pipeline = history.pipeline(table)
 
-    Runner(spark, pipeline, Lake(str(tmp_path / "alone"), "readings")).run(Interval())
-    spark.conf.set(COMET_ENABLED, "true")
-    lines: list[str] = []
-    runner = Runner(
-        spark, pipeline, Lake(str(tmp_path / "comet"), "readings"), progress=lambda step, text: lines.append(text)
-    )
-    try:
-        states = [result.state for result in runner.run(Interval())]
-    finally:
-        spark.conf.set(COMET_ENABLED, "true")
-    assert states == ["done"] * 5
-    (line,) = [line for line in lines if "Comet" in line]
+    line, rows_alone = published_alike(spark, pipeline, tmp_path)
     assert line.endswith("Spark alone takes the step again")
-    alone, comet = (published(spark, Lake(str(tmp_path / name), "readings")) for name in ("alone", "comet"))
-    assert alone == comet
-    assert any("4DFC6C6C" in row for row in alone)
+    assert any("4DFC6C6C" in row for row in rows_alone)
 
 
 def test_values_that_only_comet_computes_or_decodes_are_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
@@ -68,17 +74,5 @@ def test_values_that_only_comet_computes_or_decodes_are_left_to_spark(spark: Spa
         source__columns='{"device": "cast(code as string)"}',
         source__where="of = 0 or (of <> 0 and id / of >= 0)",
     )
-    Runner(spark, pipeline, Lake(str(tmp_path / "alone"), "readings")).run(Interval())
-    spark.conf.set(COMET_ENABLED, "true")
-    lines: list[str] = []
-    runner = Runner(
-        spark, pipeline, Lake(str(tmp_path / "comet"), "readings"), progress=lambda step, text: lines.append(text)
-    )
-    try:
-        runner.run(Interval())
-    finally:
-        spark.conf.set(COMET_ENABLED, "true")
-    assert len([line for line in lines if "Comet" in line]) == 1
-    alone, comet = (published(spark, Lake(str(tmp_path / name), "readings")) for name in ("alone", "comet"))
-    assert alone == comet
-    assert all(any(key in row for row in alone) for key in ("4DFC6C6C", "4DFD6C6C"))
+    _, rows_alone = published_alike(spark, pipeline, tmp_path)
+    assert all(any(key in row for row in rows_alone) for key in ("4DFC6C6C", "4DFD6C6C"))
