@@ -67,7 +67,7 @@ def land(spark: SparkSession, table: str, flights: pd.DataFrame) -> int:
 
     Raises InputError if another program has written the table.
     """
-    from spark_jobs.tables.delta_log import Transaction
+    from spark_jobs.tables.delta_transaction import Transaction
 
     months = list(_months(flights))
     missing = [m for m in months if not Transaction(spark, table).applied(_application(m[0]))]

@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.tables import columns, commit_files, data_files, delta_log, stored_names
+from spark_jobs.tables import columns, commit_files, data_files, delta_log, delta_transaction, stored_names
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake, changes_folder, has_rows_of_other_files, staged_folder
 from spark_jobs.tables.objects import Objects
@@ -87,7 +87,7 @@ class ChangeFiles:
         target = self.lake.staged(self.table, folder)
         try:
             writer = stored_names.stored(changes).write.format("delta").mode("append")
-            writer.options(**delta_log.PLAIN_NAMES).save(target)
+            writer.options(**delta_transaction.PLAIN_NAMES).save(target)
         except Exception:
             with suppress(LakeError):
                 Objects(self.lake.path(self.table)).remove(staged_folder(folder))

@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Results
 from spark_jobs.pipeline.published_tables import BY_NAME
-from spark_jobs.tables import clustering, columns, delta_log, table_metadata
+from spark_jobs.tables import clustering, columns, delta_transaction, table_metadata
 from spark_jobs.tables.errors import PublishError
 from spark_jobs.tables.interval import Interval
 
@@ -27,7 +27,7 @@ class CommitMetadata:
     """
 
     def __init__(
-        self, table: str, transaction: delta_log.Transaction, results: Results, aggregates: Mapping[str, str]
+        self, table: str, transaction: delta_transaction.Transaction, results: Results, aggregates: Mapping[str, str]
     ) -> None:
         self._table, self._transaction = table, transaction
         self._results, self._aggregates = results, aggregates
@@ -69,7 +69,7 @@ class CommitMetadata:
         mapped = [table_metadata.mapped(action, current) for action in actions]
         if any(map(table_metadata.is_mapped, mapped)) and not table_metadata.is_mapped(current):
             self._transaction.commit([], [table_metadata.with_mapping(current)], uuid4().hex, data_change=False)
-            raise delta_log.CommitConflictError(f"{self._table}: its columns are mapped now")
+            raise delta_transaction.CommitConflictError(f"{self._table}: its columns are mapped now")
         return mapped
 
     def widened(self, before: T.StructType, staged: list[dict[str, Any]], span: Interval) -> dict[str, Any]:

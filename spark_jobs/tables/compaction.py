@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.tables import commit_files, data_files, delta_log, stored_names, table_metadata
+from spark_jobs.tables import commit_files, data_files, delta_log, delta_transaction, stored_names, table_metadata
 from spark_jobs.tables.clustering import TIMES
 from spark_jobs.tables.lake import Lake, compacted_folder, staged_folder
 from spark_jobs.tables.objects import Objects
@@ -51,7 +51,7 @@ def compact(spark: SparkSession, lake: Lake, table: str) -> tuple[int, Compactio
     Returns the newest version, which has the same rows, and the compaction. Raises CommitConflictError if another
     writer committed in between.
     """
-    transaction = delta_log.Transaction(spark, lake.path(table))
+    transaction = delta_transaction.Transaction(spark, lake.path(table))
     live_files = {file.path(): file for file in transaction.files()}
     packed = _packed(json.loads(file.json())["add"] for file in live_files.values())
     metadata = transaction.metadata_action()
@@ -97,7 +97,7 @@ def _write(
     path, target = lake.path(table), lake.staged(table, folder)
     names = [f"{path}/{unquote(file['path'])}" for file in group]
     rows = stored_names.stored(data_files.read(spark, delta_log.schema(spark, path), names))
-    rows.coalesce(1).write.format("delta").mode("append").options(**delta_log.PLAIN_NAMES).save(target)
+    rows.coalesce(1).write.format("delta").mode("append").options(**delta_transaction.PLAIN_NAMES).save(target)
     added = delta_log.live_files(commit_files.actions(Objects(target)))
     return [{"add": {**file, "path": f"{staged_folder(folder)}/{file['path']}", "dataChange": False}} for file in added]
 

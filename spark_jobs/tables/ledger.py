@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.published_tables import RUNS
 from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.session import interpreting
-from spark_jobs.tables import columns, delta_log, run_history
+from spark_jobs.tables import columns, delta_log, delta_transaction, run_history
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import (
@@ -90,9 +90,11 @@ def record_by_spark(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Ru
     values = run.entry(step)
     # The values are literals: a row from Python would start Python workers.
     row = spark.range(1).coalesce(1).select(*(_literal(values[f.name]).cast(f.dataType).alias(f.name) for f in SCHEMA))
-    entry = row.write.format("delta").mode("append").option("mergeSchema", True).options(**delta_log.PLAIN_NAMES)
+    entry = (
+        row.write.format("delta").mode("append").option("mergeSchema", True).options(**delta_transaction.PLAIN_NAMES)
+    )
     # Several runs may add steps at once, and may even create the ledger at once.
-    delta_log.retry_on_conflict(lambda: entry.save(lake.path(TABLE)))
+    delta_transaction.retry_on_conflict(lambda: entry.save(lake.path(TABLE)))
     return run.after(step)
 
 

@@ -25,7 +25,15 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.model import Results
-from spark_jobs.tables import columns, commit_files, commit_metadata, delta_log, staging, table_metadata
+from spark_jobs.tables import (
+    columns,
+    commit_files,
+    commit_metadata,
+    delta_log,
+    delta_transaction,
+    staging,
+    table_metadata,
+)
 from spark_jobs.tables.change_files import ChangeFiles
 from spark_jobs.tables.commit_metadata import CommitMetadata
 from spark_jobs.tables.errors import PublishError
@@ -92,7 +100,7 @@ def publish(
     """
     replaced = interval if table in base.versions or interval is None else Interval()
 
-    def commit(transaction: delta_log.Transaction, application: str) -> int:
+    def commit(transaction: delta_transaction.Transaction, application: str) -> int:
         publishing = _Publishing(spark, transaction, lake, run_id, table, base)
         return publishing.commit(replaced, application, behind=behind)
 
@@ -105,7 +113,7 @@ def restore(spark: SparkSession, lake: Lake, run_id: str, table: str, version: i
     Repetition and other writers are handled as in `publish`. Raises PublishError if files of that version are deleted.
     """
 
-    def commit(transaction: delta_log.Transaction, application: str) -> int:
+    def commit(transaction: delta_transaction.Transaction, application: str) -> int:
         path = lake.path(table)
         live_files = {file.path(): file for file in transaction.files()}
         actions, metadata = ([], []) if version is None else delta_log.state_at(spark, path, version)
@@ -155,12 +163,12 @@ def fence(spark: SparkSession, lake: Lake, table: str, lost: Lease) -> None:
     it does with a commit before the mark.
     """
     for _ in range(_MAX_ATTEMPTS):
-        transaction = delta_log.Transaction(spark, lake.path(table))
+        transaction = delta_transaction.Transaction(spark, lake.path(table))
         if transaction.read_version < 0:
             return
         try:
             transaction.commit([], [], _FENCE + lost.id, data_change=False)
-        except delta_log.CommitConflictError as conflict:
+        except delta_transaction.CommitConflictError as conflict:
             last = conflict
         else:
             return
@@ -187,12 +195,12 @@ def _once(
     run_id: str,
     table: str,
     base: Base,
-    commit: Callable[[delta_log.Transaction, str], int],
+    commit: Callable[[delta_transaction.Transaction, str], int],
 ) -> int:
     """Commit on the base, unless the run has already committed. Return the version of the run's commit."""
     application = _APPLICATION + run_id
     for _ in range(_MAX_ATTEMPTS):
-        transaction = delta_log.Transaction(spark, lake.path(table))
+        transaction = delta_transaction.Transaction(spark, lake.path(table))
         base_version = base.versions.get(table, -1)
         ids_by_version = commit_files.applications(Objects(lake.path(table)), base_version, transaction.read_version)
         if base.tenure is not None:
@@ -206,7 +214,7 @@ def _once(
                 raise OvertakenError(table, min(unpublished))
         try:
             return commit(transaction, application)
-        except delta_log.CommitConflictError as conflict:
+        except delta_transaction.CommitConflictError as conflict:
             last = conflict
     raise last
 
@@ -217,7 +225,7 @@ class _Publishing:
     def __init__(
         self,
         spark: SparkSession,
-        transaction: delta_log.Transaction,
+        transaction: delta_transaction.Transaction,
         lake: Lake,
         run_id: str,
         table: str,

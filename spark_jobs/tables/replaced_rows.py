@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.tables import commit_files, data_files, delta_log, pruning, staging, stored_names
+from spark_jobs.tables import commit_files, data_files, delta_log, delta_transaction, pruning, staging, stored_names
 from spark_jobs.tables.change_files import ChangeFiles
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.interval import Interval
@@ -31,7 +31,7 @@ class ReplacedRows:
     """The rows of one published table that one run replaces, at the version of a transaction."""
 
     def __init__(
-        self, spark: SparkSession, transaction: delta_log.Transaction, lake: Lake, run_id: str, table: str
+        self, spark: SparkSession, transaction: delta_transaction.Transaction, lake: Lake, run_id: str, table: str
     ) -> None:
         self._spark, self._transaction = spark, transaction
         self._lake, self._run_id, self._table = lake, run_id, table
@@ -133,9 +133,9 @@ class ReplacedRows:
         statistics = staging.statistics_option(self._table, remaining.columns)
         try:
             stored = stored_names.stored(remaining)
-            stored.write.format("delta").mode("append").option(*statistics).options(**delta_log.PLAIN_NAMES).save(
-                target
-            )
+            stored.write.format("delta").mode("append").option(*statistics).options(
+                **delta_transaction.PLAIN_NAMES
+            ).save(target)
         except Exception:
             with suppress(LakeError):
                 Objects(self._lake.path(self._table)).remove(staged_folder(folder))

@@ -21,7 +21,7 @@ from pyspark.sql import types as T
 from spark_jobs.pipeline import published_tables
 from spark_jobs.pipeline.published_tables import Part
 from spark_jobs.session import for_rows
-from spark_jobs.tables import commit_files, data_files, delta_log, staged_parts, stored_names
+from spark_jobs.tables import commit_files, data_files, delta_log, delta_transaction, staged_parts, stored_names
 from spark_jobs.tables.lake import Lake, behind_folder, work_folder
 from spark_jobs.tables.leases import Tenure
 from spark_jobs.tables.objects import Objects
@@ -52,7 +52,7 @@ def stage(rows: DataFrame, lake: Lake, run_id: str, table: str, part: str, *, fo
     if staged_parts.can_commit(stored.schema):
         staged_parts.stage(stored, Objects(home), part, {option: measured}, measured.split(","))
     elif not staged_parts.is_staged(Objects(home), part):
-        delta_log.write(stored, home, part, {option: measured})
+        delta_transaction.write(stored, home, part, {option: measured})
 
 
 def create_staged_table(rows: DataFrame, lake: Lake, run_id: str, table: str) -> None:

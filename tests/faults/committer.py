@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from spark_jobs.session import open_session
-from spark_jobs.tables.delta_log import CommitConflictError, Transaction
+from spark_jobs.tables.delta_transaction import CommitConflictError, Transaction
 
 
 def main(path: str) -> None:

@@ -25,7 +25,7 @@ from typing import Any
 
 from spark_jobs.jobs.audit import audit
 from spark_jobs.jobs.report import report
-from spark_jobs.tables import delta_log, ledger, staging
+from spark_jobs.tables import delta_transaction, ledger, staging
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.objects import Objects
 from spark_jobs.tables.replaced_rows import ReplacedRows
@@ -46,7 +46,7 @@ def witnessed(witness: Witness) -> Iterator[None]:
         (audit, "record", _judged),
         (report, "report", _reported),
         (ReplacedRows, "_carried_over", _carried),
-        (delta_log.Transaction, "commit", _committed),
+        (delta_transaction.Transaction, "commit", _committed),
     ]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in patched]
     for (owner, name, describe), (_, _, work) in zip(patched, before, strict=True):

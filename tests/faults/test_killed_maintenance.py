@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.operate.maintain import maintain
-from spark_jobs.tables import delta_log, ledger
+from spark_jobs.tables import delta_transaction, ledger
 from spark_jobs.tables.objects import Objects
 from tests.faults.drivers import PIPELINE, started
 from tests.support.aged_lake import WornLake, WornLakes, strictly
@@ -25,7 +25,7 @@ KEPT = 2
 #: What happens so many times before the process ends where it would happen once more.
 MOMENTS = {
     "the first folder of a dead run is removed": (Objects, "remove", 1),
-    "a table is compacted": (delta_log.Transaction, "commit", 1),
+    "a table is compacted": (delta_transaction.Transaction, "commit", 1),
     "all tables are compacted, and the ledger does not say so": (ledger, "record", 1),
     "the ledger names compacted tables": (ledger, "record", 2),
     "a published run is marked as lost": (ledger, "record", 3),

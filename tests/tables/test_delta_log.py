@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
-from spark_jobs.tables import delta_log
+from spark_jobs.tables import delta_log, delta_transaction
 
 pytestmark = pytest.mark.spark
 
@@ -19,7 +19,7 @@ VERSIONS = 12
 READS: dict[str, Callable[[SparkSession, str], Sized]] = {
     "sizes": lambda spark, path: delta_log.sizes(spark, path, VERSIONS - 1),
     "state": lambda spark, path: delta_log.state_at(spark, path, VERSIONS - 1)[0],
-    "files of a transaction": lambda spark, path: delta_log.Transaction(spark, path).files("stats is not null"),
+    "files of a transaction": lambda spark, path: delta_transaction.Transaction(spark, path).files("stats is not null"),
 }
 
 

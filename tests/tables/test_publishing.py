@@ -19,7 +19,7 @@ from spark_jobs.jobs.publish.rollback import going_back
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.pipeline.published_tables import RESULT_TABLES
-from spark_jobs.tables import delta_log, ledger
+from spark_jobs.tables import delta_log, delta_transaction, ledger
 from spark_jobs.tables import publishing as tables
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -143,16 +143,16 @@ def test_anothers_commit_in_between_is_built_upon(
 ) -> None:
     """Another writer replaces every file of a table, by files of the same rows, when a run is about to commit to it."""
     lake, *runs = lakes.staged("in between")
-    commit, met = delta_log.Transaction.commit, Counter[str]()
+    commit, met = delta_transaction.Transaction.commit, Counter[str]()
 
-    def overtaken(transaction: delta_log.Transaction, *arguments: Any) -> int:
+    def overtaken(transaction: delta_transaction.Transaction, *arguments: Any) -> int:
         path = transaction._log.dataPath().toUri().getPath()
         met[path] += 1
         if met[path] == 1:
             DeltaTable.forPath(spark, path).update(set={"run_id": "run_id"})
         return commit(transaction, *arguments)
 
-    monkeypatch.setattr(delta_log.Transaction, "commit", overtaken)
+    monkeypatch.setattr(delta_transaction.Transaction, "commit", overtaken)
     for run in runs:
         enter(spark, lake, run)
     assert set(met.values()) == {3}, "no commit was tried again"

@@ -41,13 +41,13 @@ def _path(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
 @pytest.fixture(name="_never_by_path")
 def _never_by_path(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let Delta open no table at the path of the named table."""
-    by_path = delta_log._log
+    by_path = delta_log.log_of
 
     def guarded(spark: SparkSession, table: str) -> object:
         assert path not in table, f"{table} is opened by its path"
         return by_path(spark, table)
 
-    monkeypatch.setattr(delta_log, "_log", guarded)
+    monkeypatch.setattr(delta_log, "log_of", guarded)
     monkeypatch.setattr(source, "location", lambda spark, table: pytest.fail(f"the path of {table} is looked up"))
 
 

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.session import interpreting
-from spark_jobs.tables import commit_files, delta_log, staged_parts, staging
+from spark_jobs.tables import commit_files, delta_log, delta_transaction, staged_parts, staging
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -67,17 +67,17 @@ def test_a_part_whose_files_another_process_has_deleted_is_not_staged(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A writer that was paused for long behind its last file finds out before it commits."""
-    write, table = delta_log.Transaction.write, tmp_path / "panes"
+    write, table = delta_transaction.Transaction.write, tmp_path / "panes"
 
-    def deleted(transaction: delta_log.Transaction, rows: DataFrame) -> list[dict[str, Any]]:
+    def deleted(transaction: delta_transaction.Transaction, rows: DataFrame) -> list[dict[str, Any]]:
         added = write(transaction, rows)
         for file in table.glob("*.parquet"):
             file.unlink()
         return added
 
-    monkeypatch.setattr(delta_log.Transaction, "write", deleted)
+    monkeypatch.setattr(delta_transaction.Transaction, "write", deleted)
     with pytest.raises(LakeError, match=r"panes: 1 of 1 new files are deleted, part-"):
-        delta_log.write(spark.range(1).coalesce(1), str(table), "a part", {})
+        delta_transaction.write(spark.range(1).coalesce(1), str(table), "a part", {})
     assert not delta_log.exists(spark, str(table))
 
 
