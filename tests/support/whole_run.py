@@ -38,7 +38,11 @@ def published(spark: SparkSession, lake: Lake) -> dict[str, list[Any]]:
 
 def assert_published(spark: SparkSession, lake: Lake, expected: reference.Replay, label: object = "") -> None:
     """Assert that the published tables equal the reference's, row for row; `label` names the case in an error."""
-    tables = published(spark, lake)
+    assert_equal(published(spark, lake), expected, label)
+
+
+def assert_equal(tables: Mapping[str, list[Any]], expected: reference.Replay, label: object = "") -> None:
+    """Assert that published tables (`published`) equal the reference's, row for row."""
     assert ("complete_results" in tables) or not expected.complete_results
     for name in tables:
         assert tables[name] == in_order(getattr(expected, name)), (name, label)
