@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
 
 from spark_jobs.jobs.stage.lake_store import LakeStore
 from spark_jobs.pipeline.joining import bounds, joining
@@ -106,3 +107,15 @@ def test_results_are_native(stages_for: Callable[..., PaneStages]) -> None:
         write()
     names = operators(stages._results())
     assert {name for name in names if not name.startswith("Comet")} <= {"ReusedExchange"}
+
+
+def test_the_last_value_of_a_frame_is_left_to_spark(spark: SparkSession) -> None:
+    """Comet reads all rows of the frame for each of its rows."""
+    so_far = Window.partitionBy(F.lit(0)).orderBy("id").rowsBetween(Window.unboundedPreceding, 0)
+    rows = spark.range(9).withColumn("even", F.when(F.col("id") % 2 == 0, F.col("id")))
+    last, most = (
+        str(rows.select("id", value.over(so_far))._jdf.queryExecution().executedPlan().toString())
+        for value in (F.last("even", ignorenulls=True), F.max("even"))
+    )
+    assert "CometWindow" in most
+    assert "CometWindow" not in last
