@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.pipeline.published_tables import RESULT_TABLES
@@ -34,6 +35,8 @@ from tests.support.runs import publish
 pytestmark = [pytest.mark.spark, pytest.mark.soak]
 
 ROWS = 1_500
+#: How long these rows keep coming.
+LASTING = timedelta(seconds=5 * ROWS)
 #: Behind all arrivals.
 END = history.START + timedelta(days=1)
 AGGREGATES = {
@@ -127,10 +130,10 @@ def computing(spark: SparkSession, way: Way) -> Iterator[None]:
             spark.conf.set(name, value)
 
 
-def run(spark: SparkSession, pipeline: Pipeline, way: Way, lake: Lake) -> None:
+def run(spark: SparkSession, pipeline: Pipeline, way: Way, lake: Lake, lasting: timedelta = LASTING) -> None:
     """Publish all rows that have arrived until `END`, in increments of arrival if the way has them."""
     for number in range(1, way.increments):
-        until = history.START + number * timedelta(seconds=5 * ROWS / way.increments)
+        until = history.START + number * lasting / way.increments
         publish(spark, pipeline, lake, Interval(), way.slices, arrived_to=until)
     publish(spark, pipeline, lake, Interval(), way.slices, arrived_to=END)
 
@@ -206,6 +209,61 @@ def test_complete_results_are_exact(spark: SparkSession, tmp_path: Path) -> None
         assert len(tables_of_run["complete_results"]) == len(expected) > 0
         results = rows_of(read_published(spark, Lake(str(tmp_path / windows / "lake"), "readings"), "complete_results"))
         assert in_bits([{name: row[name] for name in own} for row in results]) == in_bits(expected)
+
+
+MILLION = 1_000_000
+LASTING_OF_MILLION = timedelta(milliseconds=3 * MILLION)
+
+
+def million_rows() -> list[dict[str, Any]]:
+    """Return a million random doubles, in panes of one to a hundred thousand rows."""
+    draw = random.Random(23)
+    keys = ["big", *(f"k{n}" for n in range(3_000))]
+    return [
+        {
+            "id": i,
+            "site": "north",
+            "device": draw.choice(keys) if draw.random() < 0.4 else "big",
+            "happened_at": history.START + timedelta(milliseconds=3 * i + draw.randrange(9_000)),
+            "stored_at": history.START + timedelta(milliseconds=3 * i + 9_000),
+            "reading": FAMILIES["small"](draw),
+        }
+        for i in range(MILLION)
+    ]
+
+
+def land_frame(rows: DataFrame, way: Way, table: Path) -> str:
+    """Write a frame in the way's order and number of files; return the table."""
+    order = F.xxhash64("id", F.lit(way.seed)) if way.seed else F.col("id")
+    parts = rows.repartitionByRange(way.files, order).sortWithinPartitions(order)
+    parts.write.format("delta").save(str(table))
+    assert len(list(table.glob("*.parquet"))) == way.files
+    return str(table)
+
+
+def test_no_way_of_running_changes_a_bit_of_a_million_doubles(spark: SparkSession, tmp_path: Path) -> None:
+    rows = million_rows()
+    frame_of(spark, rows, history.SCHEMA).write.parquet(str(tmp_path / "rows"))
+    frame = spark.read.parquet(str(tmp_path / "rows"))
+    of_reference = {name: AGGREGATES[name] for name in ("readings", "total", "mean", "most", "first_reading")}
+    aggregates = {**of_reference, **{name: {**AGGREGATES, **MORE}[name] for name in ("spread", "quarter", "half")}}
+    by_way: dict[str, list[Any]] = {}
+    for name, way in WAYS.items():
+        table = land_frame(frame, way, tmp_path / name / "events")
+        pipeline, lake = pipeline_of(table, aggregates), Lake(str(tmp_path / name / "lake"), "readings")
+        with computing(spark, way):
+            run(spark, pipeline, way, lake, LASTING_OF_MILLION)
+        by_way[name] = rows_of(read_published(spark, lake, "window_results").drop("run_id"))
+    first, *later = map(in_bits, by_way.values())
+    for name, other in zip([*by_way][1:], later, strict=True):
+        assert other == first, name
+    pipeline = pipeline_of("events", of_reference)
+    expected = in_bits(reference.replay(rows, pipeline, until=END).window_results)
+    compared = {name for name, _ in expected[0]}
+    results = [{name: row[name] for name in compared} for row in by_way["as they arrived"]]
+    assert in_bits(results) == expected
+    assert max(row["readings"] for row in results) > 100_000
+    assert len(expected) > 10_000
 
 
 def test_a_million_doubles_of_all_magnitudes_have_one_sum(spark: SparkSession, tmp_path: Path) -> None:
