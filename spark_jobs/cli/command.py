@@ -93,6 +93,10 @@ class Request:
         self.sessions.append(spark)
         return spark
 
+    def session(self) -> SparkSession:
+        """Return the session that the command has opened; without one, open it."""
+        return self.sessions[-1] if self.sessions else self.open_session()
+
     def open_runner(self, slices: int = 1, wait_s: float = 0, then: Sequence[StepName] = ()) -> Runner:
         """Open a session for the steps `then`, and return what takes the steps of runs in it."""
         spark = self.open_session(then)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -64,17 +65,16 @@ def plan(
     """Show what a replay would read and replace; nothing is written."""
     interval, until = _windows(request, start, end), _moment(arrived_to)
     from spark_jobs.cli import print_downstream, print_plan
-    from spark_jobs.jobs.plan.dry_run import foreseen
 
     graph = downstream_command.graph_of(request) if downstream else None
-
-    spark = request.open_session()
-    planned = foreseen(spark, request.pipeline, request.lake, interval, until, restate=restate, changed=changed)
+    planned = _foreseen(request, interval, until, restate=restate, changed=changed)
     published = next((run for run in reversed(request.runs()) if run.versions), None)
     has_windows = not request.pipeline.windows.are_missing
     settings = recorded_runs.settings_changes(published, request.pipeline)
     content = {**planned, "published_run": published and published.run_id, "changed_settings": settings}
-    readers = None if graph is None else downstream_command.foreseen_readers(spark, request, graph, planned)
+    readers = None
+    if graph is not None:
+        readers = downstream_command.foreseen_readers(request.session(), request, graph, planned)
     if readers is not None:
         content["downstream"] = [reader.as_json() for reader in readers]
 
@@ -83,6 +83,22 @@ def plan(
         print_downstream.show_foreseen(readers or ())
 
     return Answer(content, show)
+
+
+def _foreseen(
+    request: Request, interval: Interval, until: datetime | None, *, restate: bool, changed: bool
+) -> dict[str, Any]:
+    """Return the dry run, without Spark if it can be had so."""
+    from spark_jobs.jobs.plan import dry_run
+    from spark_jobs.jobs.plan.delta_rs_source import NeedsSparkError
+
+    of_run = partial(dry_run.foreseen_without_spark, request.pipeline, request.lake, interval, until)
+    try:
+        return of_run(restate=restate, changed=changed)
+    except NeedsSparkError as reason:
+        request.progress(request.command, f"Spark plans: {reason}")
+    of_run = partial(dry_run.foreseen, request.session(), request.pipeline, request.lake, interval, until)
+    return of_run(restate=restate, changed=changed)
 
 
 @pipeline_command

@@ -30,7 +30,7 @@ from spark_jobs.jobs.errors import BlockedError, InputError, StaleError
 from spark_jobs.jobs.operate import repair
 from spark_jobs.jobs.options import optional_moment, parse_interval, parse_overrides, parse_seconds, set_variables
 from spark_jobs.jobs.plan import dry_run
-from spark_jobs.jobs.plan.delta_rs_tables import NeedsSparkError
+from spark_jobs.jobs.plan.delta_rs_source import NeedsSparkError
 from spark_jobs.jobs.runs import failures, intervals_step, maintain_step, plan_step
 from spark_jobs.jobs.runs.either_engine import by_either_engine
 from spark_jobs.jobs.runs.intervals_step import Cutting

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.job_protocol import StepName, StepResult
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables, NeedsSparkError
+from spark_jobs.jobs.plan.delta_rs_source import NeedsSparkError
+from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables
 from spark_jobs.jobs.plan.plan import plan
 from spark_jobs.jobs.plan.plan_request import Plan
 from spark_jobs.jobs.runs.runner import Runner

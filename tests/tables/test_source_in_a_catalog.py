@@ -9,7 +9,8 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables, NeedsSparkError
+from spark_jobs.jobs.plan.delta_rs_source import NeedsSparkError
+from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.semantics import reference
 from spark_jobs.tables import delta_log, source

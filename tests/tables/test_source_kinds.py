@@ -14,7 +14,8 @@ from pyspark.sql import functions as F
 
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.plan.check import fits
-from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables, NeedsSparkError
+from spark_jobs.jobs.plan.delta_rs_source import NeedsSparkError
+from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables
 from spark_jobs.jobs.plan.plan import plan
 from spark_jobs.jobs.plan.spark_tables import SparkTables
 from spark_jobs.runtime.native_engine import COMET_ENABLED

@@ -6,8 +6,6 @@ caller plans with `spark_tables`. Law: a plan that is made here is the plan that
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from pyspark.sql import types as T
 
 from spark_jobs.jobs.plan import arrival_slices, remembered_checks, source_changes
 from spark_jobs.jobs.plan.changed_windows import ChangedWindows
+from spark_jobs.jobs.plan.delta_rs_source import DeltaRsSource, NeedsSparkError, opened, struct_of
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.continuation.resume import Resumption
 from spark_jobs.semantics.rows.instants import EPOCH
@@ -27,20 +26,13 @@ from spark_jobs.tables import commit_files, run_history
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.objects import HASTY, Objects, storage_options
+from spark_jobs.tables.objects import Objects
 from spark_jobs.tables.run import Run
 from spark_jobs.tables.source import RowChanges, row_changes_of
 from spark_jobs.tables.source_tables import absolute_path, is_path, tables_of
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
-
-_COLUMN = re.compile(r"\w+|`(?:[^`]|``)+`")
-_MAPPING = "delta.columnMapping.mode"
-
-
-class NeedsSparkError(Exception):
-    """A plan that only Spark can make; the message is the reason."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +68,7 @@ class DeltaRsTables:
     def checked_versions(self) -> dict[str, int]:
         """Return the newest version of each source, if the pipeline fits it; remembers a check that passes."""
         if not remembered_checks.is_remembered(self.lake, self.check):
-            if self.fits is None or not self.fits({name: source.struct for name, source in self._sources.items()}):
+            if self.fits is None or not self.fits({name: source.struct for name, source in self.sources.items()}):
                 raise NeedsSparkError("the pipeline was not checked with these columns yet")
             remembered_checks.remember(self.lake, self.check)
         return self.newest_versions
@@ -84,12 +76,12 @@ class DeltaRsTables:
     @property
     def newest_versions(self) -> dict[str, int]:
         """The newest version of each source."""
-        return {name: source.version for name, source in self._sources.items()}
+        return {name: source.version for name, source in self.sources.items()}
 
     @property
     def check(self) -> str:
         """The key of the pipeline's check with the newest columns of its sources (`remembered_checks`)."""
-        return remembered_checks.key_of(self.pipeline, {name: source.schema for name, source in self._sources.items()})
+        return remembered_checks.key_of(self.pipeline, {name: source.schema for name, source in self.sources.items()})
 
     def table_ids(self, versions: Mapping[str, int]) -> dict[str, str]:
         """Return Delta's id of each source at its version."""
@@ -129,13 +121,13 @@ class DeltaRsTables:
     def require_types(self, latest: Run, versions: Mapping[str, int]) -> None:
         """Raise InputError if a source's column has another type than in the tables that `latest` has published."""
         if "late_events" in latest.versions:
-            published = _struct(_opened(self.lake.path("late_events"), latest.versions["late_events"]))
+            published = struct_of(opened(self.lake.path("late_events"), latest.versions["late_events"]))
             schemas = {name: self._source(name, version).struct for name, version in versions.items()}
             source_changes.require_same_types(self.pipeline, published, schemas, versions)
 
     def resumption(self, last: Run, covered_us: int) -> Resumption | None:
         """Return the state from which a run resumes after `last`, the run published last."""
-        emissions = _opened(self.lake.path("advances"), last.versions["advances"])
+        emissions = opened(self.lake.path("advances"), last.versions["advances"])
         until = f"emitted_at <= {_timestamp(covered_us)}"
         of_newest = f"SELECT max(watermark) AS watermark FROM t WHERE {until}"  # noqa: S608  a number alone
         newest = _rows(emissions, of_newest)[0]["watermark"]
@@ -170,11 +162,16 @@ class DeltaRsTables:
         return start_ms + self.pipeline.windows.span_ms - 1
 
     @cached_property
-    def _sources(self) -> dict[str, _Source]:
-        return {name: _Source(self.pipeline, table) for name, table in tables_of(self.pipeline).items()}
+    def sources(self) -> dict[str, DeltaRsSource]:
+        """The sources at their newest versions, by name; without a name the only source."""
+        declared = {united.name: united.source for united in self.pipeline.sources}
+        return {
+            name: DeltaRsSource(declared.get(name, self.pipeline.source), table)
+            for name, table in tables_of(self.pipeline).items()
+        }
 
-    def _source(self, name: str, version: int) -> _Source:
-        source = self._sources[name]
+    def _source(self, name: str, version: int) -> DeltaRsSource:
+        source = self.sources[name]
         if source.version != version:
             raise NeedsSparkError(f"version {version} is not the newest of {source.path}")
         return source
@@ -188,56 +185,11 @@ def remember_check(pipeline: Pipeline, lake: Lake, versions: Mapping[str, int]) 
             remembered_checks.remember(lake, tables.check)
 
 
-class _Source:
-    """A source at its newest version."""
-
-    def __init__(self, pipeline: Pipeline, table: str) -> None:
-        self._pipeline = pipeline
-        self.path = absolute_path(table)
-        delta = _opened(self.path)
-        self.version, self._configuration = int(delta.version()), delta.metadata().configuration
-        self.table_id = str(delta.metadata().id)
-        self.struct = _struct(delta)
-        self.schema = self.struct.json()
-
-    def arrived(self, add: Mapping[str, Any], covered: datetime) -> bool:
-        """Return whether the log proves that no row of an added file arrived before `covered`."""
-        field, statistics = self._pipeline.source.arrival_time, json.loads(add.get("stats") or "{}")
-        if field is None or field.unit or field.format or not _COLUMN.fullmatch(field.expression):
-            return False
-        if self._pipeline.source.columns or _MAPPING in self._configuration:
-            return False
-        name = field.expression.strip("`").lower()
-        column = next((column for column in self.struct if column.name.lower() == name), None)
-        if column is None or not isinstance(column.dataType, T.TimestampType):
-            return False
-        oldest = statistics.get("minValues", {}).get(column.name)
-        if oldest is None:
-            return bool(statistics.get("nullCount", {}).get(column.name) == statistics.get("numRecords", -1))
-        with suppress(ValueError):  # Python has no years before 1 and after 9999.
-            # Statistics are cut to milliseconds.
-            return datetime.fromisoformat(oldest) >= covered
-        return False
-
-
 def _changes(path: str, since: int, until: int) -> dict[int, list[dict[str, Any]]] | None:
     try:
         return commit_files.changes(Objects(path), since, until)
     except LakeError as problem:
         raise NeedsSparkError(str(problem)) from problem
-
-
-def _opened(path: str, version: int | None = None) -> DeltaTable:
-    from deltalake import DeltaTable
-
-    try:
-        return DeltaTable(path, version=version, storage_options=storage_options(path, HASTY))
-    except Exception as problem:
-        raise NeedsSparkError(f"{path} cannot be read by delta-rs: {problem}") from problem
-
-
-def _struct(delta: DeltaTable) -> T.StructType:
-    return T.StructType.fromJson(json.loads(delta.schema().to_json()))
 
 
 def _rows(delta: DeltaTable, query: str) -> list[dict[str, Any]]:

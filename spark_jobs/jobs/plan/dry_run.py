@@ -1,20 +1,23 @@
-"""A dry run: the plan of a run and its extent, without writing."""
+"""A dry run: the plan of a run and its extent, without writing, by Spark or without it."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import SparkSession
-
-from spark_jobs.jobs.plan.estimate import extent
+from spark_jobs.jobs.plan import delta_rs_extent
+from spark_jobs.jobs.plan.delta_rs_source import NeedsSparkError
+from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables
+from spark_jobs.jobs.plan.extent import Extent
 from spark_jobs.jobs.plan.plan import plan
-from spark_jobs.jobs.plan.spark_tables import SparkTables
-from spark_jobs.jobs.publish.registration import require_names
+from spark_jobs.jobs.plan.plan_request import Plan
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def foreseen(
@@ -31,8 +34,33 @@ def foreseen(
 
     `state` is `new` for a run that is not in the ledger. Raises InputError.
     """
+    from spark_jobs.jobs.plan.estimate import extent
+    from spark_jobs.jobs.plan.spark_tables import SparkTables
+    from spark_jobs.jobs.publish.registration import require_names
+
     require_names(spark, pipeline, lake)
     planned = plan(SparkTables(spark, pipeline, lake), interval, arrived_to, restate=restate, changed=changed)
+    return _content(pipeline, planned, extent(spark, pipeline, lake, planned))
+
+
+def foreseen_without_spark(
+    pipeline: Pipeline,
+    lake: Lake,
+    interval: Interval,
+    arrived_to: datetime | None = None,
+    *,
+    restate: bool = False,
+    changed: bool = False,
+) -> dict[str, Any]:
+    """Return what `foreseen` returns. Raises NeedsSparkError where only Spark can plan or count, and InputError."""
+    if pipeline.publish_to is not None:
+        raise NeedsSparkError("the catalog of publish_to is checked")
+    tables = DeltaRsTables(pipeline, lake)
+    planned = plan(tables, interval, arrived_to, restate=restate, changed=changed)
+    return _content(pipeline, planned, delta_rs_extent.extent(tables, planned))
+
+
+def _content(pipeline: Pipeline, planned: Plan, extent: Extent) -> dict[str, Any]:
     run = planned.run
     return {
         "run_id": run.run_id,
@@ -47,7 +75,7 @@ def foreseen(
         "stretches": [[stretch.start, stretch.end] for stretch in run.stretches],
         "arrived_from": run.arrived_from,
         "arrived_to": run.arrived_to,
-        **asdict(extent(spark, pipeline, lake, planned)),
+        **asdict(extent),
         **planned.counts,
         **({"note": planned.note} if planned.note else {}),
     }

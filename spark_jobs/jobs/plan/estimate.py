@@ -1,15 +1,16 @@
-"""The estimate of a planned run: rows, files and bytes that it reads, and the range of their windows."""
+"""The extent of a planned run, counted by Spark."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.plan import arrival_slices
+from spark_jobs.jobs.plan.extent import Extent
 from spark_jobs.jobs.plan.plan_request import Plan
 from spark_jobs.jobs.stage.slices import whole
 from spark_jobs.pipeline.model import Pipeline, Windows
@@ -22,20 +23,6 @@ from spark_jobs.tables import source
 from spark_jobs.tables.interval_condition import holds
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import CHANGED
-
-
-@dataclass(frozen=True)
-class Extent:
-    """Rows, files and bytes of the sources that a run reads, and the first and last window of the rows.
-
-    Every file with a needed row is counted. A join by interval or as of has no windows.
-    """
-
-    source_rows: int
-    source_files: int
-    source_bytes: int
-    first_window: datetime | None
-    last_window: datetime | None
 
 
 def extent(spark: SparkSession, pipeline: Pipeline, lake: Lake, planned: Plan) -> Extent:

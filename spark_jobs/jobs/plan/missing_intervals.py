@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from spark_jobs.jobs.plan import source_changes
-from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables, NeedsSparkError
+from spark_jobs.jobs.plan.delta_rs_source import NeedsSparkError
+from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.tables import run_history
 from spark_jobs.tables.interval import Interval

@@ -7,7 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from spark_jobs.job_protocol import StepName, StepResult, StepState
-from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables, NeedsSparkError
+from spark_jobs.jobs.plan.delta_rs_source import NeedsSparkError
+from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables
 from spark_jobs.jobs.plan.plan import plan
 from spark_jobs.jobs.plan.plan_request import Plan
 from spark_jobs.jobs.runs.outcome import Clock, Outcome

@@ -20,6 +20,7 @@ from spark_jobs.job_protocol import AFTER_PLAN, Option, RunState, StepName, Step
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.jobs.plan import delta_rs_tables
 from spark_jobs.jobs.plan.check import fits
+from spark_jobs.jobs.plan.delta_rs_source import NeedsSparkError
 from spark_jobs.jobs.plan.plan import covers, plan
 from spark_jobs.jobs.plan.plan_request import Plan
 from spark_jobs.jobs.plan.spark_tables import SparkTables
@@ -121,7 +122,7 @@ class Runner:
         """Plan by delta-rs where it can: Spark opens a table much more slowly."""
         spark, pipeline, lake = self.spark, self._pipeline, self._lake
         registration.require_names(spark, pipeline, lake)
-        with suppress(delta_rs_tables.NeedsSparkError):
+        with suppress(NeedsSparkError):
             tables = delta_rs_tables.DeltaRsTables(pipeline, lake, partial(fits, spark, pipeline))
             return plan(tables, interval, arrived_to, restate=restate, repair=repair, changed=changed)
         tables_of_spark = SparkTables(spark, pipeline, lake, remembers=True)

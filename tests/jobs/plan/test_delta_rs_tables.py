@@ -16,8 +16,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.plan import delta_rs_extent
 from spark_jobs.jobs.plan.check import fits
-from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables, NeedsSparkError
+from spark_jobs.jobs.plan.delta_rs_source import NeedsSparkError
+from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables
+from spark_jobs.jobs.plan.estimate import extent
 from spark_jobs.jobs.plan.plan import plan
 from spark_jobs.jobs.plan.plan_request import Plan
 from spark_jobs.jobs.plan.spark_tables import SparkTables
@@ -83,7 +86,9 @@ def _plan_twice(spark: SparkSession, after_a_run: tuple[Path, Lake]) -> Callable
 
     def plan_twice(interval: Interval = Interval(), arrived_to: datetime | None = None, **more: Any) -> Plan:  # noqa: B008
         planned = plan(SparkTables(spark, pipeline, lake), interval, arrived_to, **more)
-        assert plan(DeltaRsTables(pipeline, lake), interval, arrived_to, **more) == planned
+        tables = DeltaRsTables(pipeline, lake)
+        assert plan(tables, interval, arrived_to, **more) == planned
+        assert delta_rs_extent.extent(tables, planned) == extent(spark, pipeline, lake, planned)
         return planned
 
     return plan_twice

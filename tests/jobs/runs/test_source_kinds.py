@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.job_protocol import StepName
-from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables, NeedsSparkError
+from spark_jobs.jobs.plan.delta_rs_source import NeedsSparkError
+from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables
 from spark_jobs.jobs.plan.plan import plan
 from spark_jobs.jobs.plan.spark_tables import SparkTables
 from spark_jobs.jobs.publish import publish as publishing
