@@ -91,6 +91,10 @@ INTERNAL: Mapping[str, Setting] = {
         "Marks the processes of a local Airflow with its folder. Do not set it.", "set by `make up`"
     ),
     "TIDEMARK_AIRFLOW_PART": Setting("Names the part of Airflow that a process is. Do not set it.", "set by `make up`"),
+    "TIDEMARK_CALLER": Setting(
+        "Names the process that started a job beside itself; the job ends with it. Do not set it.",
+        "set by tasks of Airflow",
+    ),
     "SPARK_ENV_LOADED": Setting(
         "Spark sets it under `spark-submit`. The job then keeps the master and memory of its submission.",
         "set by Spark",

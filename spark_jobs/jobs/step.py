@@ -11,6 +11,7 @@ of the step itself: the result of a later step belongs to the caller's task for 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,6 +41,7 @@ from spark_jobs.jobs.step_options import step_parser
 from spark_jobs.pipeline import Pipeline, PipelineError, load, parse
 from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.runtime import garbage
+from spark_jobs.runtime.caller import end_with_caller
 from spark_jobs.session import open_session
 from spark_jobs.tables import exchange
 from spark_jobs.tables.errors import LakeError
@@ -278,5 +280,6 @@ def _preview(request: _Request, spark: SparkSession, pipeline: Pipeline, lake: L
 
 
 if __name__ == "__main__":
+    end_with_caller(os.environ)
     garbage.collect_rarely()
     sys.exit(main())

@@ -30,6 +30,7 @@ from spark_jobs.pipeline import PipelineError, lake_folder, load
 from spark_jobs.pipeline.environment import LAKE
 from spark_jobs.runtime import (
     RuntimeSetupError,
+    caller,
     driver_conf,
     first_use,
     process_environment,
@@ -107,7 +108,8 @@ class SparkJobOperator(SparkSubmitOperator):
             self._prepare(arguments)
             # The driver inherits them. On YARN and Kubernetes, Airflow's hook would write variables that it gets into
             # the command line of spark-submit, and that into the log of the task.
-            with _environment({**process_environment(os.environ), LAKE: lake_folder(), **_import_path()}):
+            own = {LAKE: lake_folder(), **_import_path(), **caller.mark()}
+            with _environment({**process_environment(os.environ), **own}):
                 hook = self._hook = self._get_hook()
                 self.log.info(progress_line(self.task_id, "starting Spark"))
                 code = self._submit(hook)
@@ -159,7 +161,7 @@ class SparkJobOperator(SparkSubmitOperator):
             own = [Option.WITHOUT_SPARK.value, Option.RESULT.value, answer]
             self._process = subprocess.Popen(
                 [sys.executable, self.application, *arguments, *own],
-                env={**os.environ, LAKE: lake_folder(), **_import_path()},
+                env={**os.environ, LAKE: lake_folder(), **_import_path(), **caller.mark()},
                 start_new_session=True,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
