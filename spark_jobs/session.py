@@ -56,6 +56,8 @@ def open_session(
     os.environ.update(process_environment(os.environ))
     from pyspark.sql import SparkSession
 
+    from spark_jobs import java_classes
+
     builder = SparkSession.builder.appName(app_name)
     is_submitted = "SPARK_ENV_LOADED" in os.environ
     settings, users = spark_conf(os.environ), _submitted() if is_submitted else user_settings.of_file(os.environ)
@@ -67,7 +69,9 @@ def open_session(
         _start_java(settings, new_log)
     for name, value in settings.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    java_classes.remember(session.sparkContext)
+    return session
 
 
 def _submitted() -> dict[str, str]:
