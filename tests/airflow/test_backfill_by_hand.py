@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 from pyspark.sql import SparkSession
 
@@ -175,4 +177,48 @@ def test_a_cancelled_run_leaves_no_spark_and_is_finished_after_clearing(
         assert client.post(f"{path}/clear", json={"dry_run": False, "only_failed": False}).status_code == httpx.codes.OK
     until(lambda: airflow.state(BACKFILL, run) != "failed")
     assert airflow.ended(BACKFILL, run) == "success"
+    assert published(spark, lake)[-1] == airflow.xcom(BACKFILL, run, "plan")["run_id"]
+
+
+def kill_task(airflow: Whole, run: str, task: str) -> None:
+    """Kill the process of a task while its job has a Java, and wait until the job has ended with all it started."""
+    until(lambda: "running" in states(airflow, run, task) and bool(airflow.spark()), 300, every_s=0.1)
+    job = {group_of(java) for java in airflow.spark()}
+    tasks = {process for java in airflow.spark() for process in java.parents() if group_of(process) not in job}
+    started = [process for process in psutil.process_iter() if group_of(process) in job]
+    # The nearest ancestor outside of the job's group runs the task.
+    for process in tasks:
+        if any(group_of(child) in job for child in process.children()):
+            process.kill()
+    until(lambda: not any(process.is_running() for process in started))
+
+
+def states(airflow: Whole, run: str, task: str) -> list[str]:
+    """Return the states of a task, of each slice for the task of slices."""
+    instances = airflow.get(f"dags/{BACKFILL}/dagRuns/{run}/taskInstances", limit=100)["task_instances"]
+    return [instance["state"] for instance in instances if instance["task_id"] == task]
+
+
+def group_of(process: psutil.Process) -> int | None:
+    """Return the process group of a process; None if the process has ended."""
+    try:
+        return os.getpgid(process.pid)
+    except ProcessLookupError:
+        return None
+
+
+def test_a_killed_task_ends_its_job_and_its_next_attempt_finishes_the_run(
+    airflow: Whole, spark: SparkSession, lake: Lake
+) -> None:
+    run = start_run(airflow, allowed_lateness="40 minutes", approve=True, slices=2, apart=True)
+    for task in ("watermarks", "slice", "replay"):
+        kill_task(airflow, run, task)
+    airflow.waiting(BACKFILL, run)
+    assert airflow.answered(BACKFILL, run, "Approve") == httpx.codes.OK
+    kill_task(airflow, run, "publish")
+    assert airflow.ended(BACKFILL, run) == "success"
+    assert not airflow.spark()
+    instances = airflow.get(f"dags/{BACKFILL}/dagRuns/{run}/taskInstances", limit=100)["task_instances"]
+    again = {instance["task_id"] for instance in instances if instance["try_number"] > 1}
+    assert again >= {"watermarks", "slice", "replay", "publish"}
     assert published(spark, lake)[-1] == airflow.xcom(BACKFILL, run, "plan")["run_id"]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
 from spark_jobs.cli.app import app
+from spark_jobs.cli.command import Request
+from spark_jobs.jobs.plan import dry_run
+from spark_jobs.jobs.plan.delta_rs_source import NeedsSparkError
 from spark_jobs.tables import delta_log
 from tests.support import history
 
@@ -97,6 +100,24 @@ def test_plan_counts_the_rows_to_read_and_writes_nothing(file: Path, tmp_path: P
     assert (plan["kind"], plan["state"], plan["source_rows"]) == ("backfill", "new", 200)
     assert plan["interval_start"] == "2024-03-30T22:10:00+00:00"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_of_a_published_pipeline_opens_no_session_and_is_the_plan_of_spark(
+    file: Path, lake: Path, replayed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("plan", str(file), "--from", "2024-03-30T22:10:00Z")
+    with monkeypatch.context() as patch:
+        patch.setattr(Request, "open_session", lambda *_: pytest.fail("a session was opened"))
+        without_spark = answer(run(lake, *arguments))
+    assert without_spark["published_run"] == replayed["run_id"]
+    monkeypatch.setattr(dry_run, "foreseen_without_spark", needs_spark)
+    result = run(lake, *arguments)
+    assert answer(result) == without_spark
+    assert "Spark plans: a reason" in result.stderr
+
+
+def needs_spark(*_: object, **__: object) -> NoReturn:
+    raise NeedsSparkError("a reason")
 
 
 def test_replay_publishes_and_outputs_its_counts(spark: SparkSession, replayed: dict[str, Any], lake: Path) -> None:

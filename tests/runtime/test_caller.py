@@ -95,9 +95,9 @@ def _ended_by(variables: dict[str, str]) -> int:
 
 
 def test_a_job_whose_caller_has_ended_before_it_began_ends_at_once() -> None:
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    assert _ended_by({CALLER: f"{gone.pid} 1"}) == -9
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    assert _ended_by({CALLER: f"{ended.pid} 1"}) == -9
     # Another process has the number now.
     assert _ended_by({CALLER: f"{os.getpid()} 1"}) == -9
     assert _ended_by(mark()) == 0

@@ -115,7 +115,7 @@ class _Counting:
         )
 
     def _require_plain(self) -> None:
-        """Raise NeedsSparkError unless delta-rs can tell the valid rows and their windows."""
+        """Raise NeedsSparkError unless delta-rs can compute which rows are valid, and their windows."""
         declared, windows = self.declared, self.windows
         if declared.replay.order in (Order.OFFSET, Order.COMMIT):
             raise NeedsSparkError(f"in replay.order {declared.replay.order} a valid row has more than times")
@@ -155,21 +155,21 @@ class _Counting:
         from spark_jobs.tables.delta_rs import Table
 
         event, arrival = _quoted(self._event), None if self._arrival is None else _quoted(self._arrival)
-        needed, valid = ["true"], [f"{event} IS NOT NULL"]
+        read, valid = ["true"], [f"{event} IS NOT NULL"]
         if arrival is not None:
             valid += [f"{arrival} IS NOT NULL", *self._not_in_future(event, arrival)]
             if self.arrived_to is not None:
-                needed.append(f"({arrival} IS NULL OR {arrival} < {_literal(self.arrived_to)})")
+                read.append(f"({arrival} IS NULL OR {arrival} < {_literal(self.arrived_to)})")
             if self.resumed is not None:
                 since, oldest = EPOCH + self.resumed.since_us * _US, EPOCH + self.resumed.oldest_ms * _MS
                 came = f"{arrival} >= {_literal(since)} OR {arrival} IS NULL"
-                needed.append(f"({came} OR {event} >= {_literal(oldest)})")
+                read.append(f"({came} OR {event} >= {_literal(oldest)})")
         windowed = " AND ".join([*valid, self._in_interval(event)])
         query = (
             f"SELECT count(*) AS row_count, "  # noqa: S608  names of columns in quotes, and times
             f"min(arrow_cast({event}, 'Int64')) FILTER (WHERE {windowed}) AS first_us, "
             f"max(arrow_cast({event}, 'Int64')) FILTER (WHERE {windowed}) AS last_us "
-            f"FROM t WHERE {' AND '.join(needed)}"
+            f"FROM t WHERE {' AND '.join(read)}"
         )
         try:
             return Table(self.source.delta).select(query)[0]
@@ -194,7 +194,7 @@ class _Counting:
         return f"({' OR '.join(f'({piece})' for piece in pieces)})"
 
     def _start_from(self, moment: datetime) -> datetime:
-        """Return the first window start at a moment or later: rows from there have a newest window from there."""
+        """Return the first window start at a moment or later: rows from this start have a newest window from it."""
         ms = -(-(moment - EPOCH) // _MS)
         return _moment(ms if self._newest(ms) == ms else next_start(self._newest(ms), self._grid))
 
