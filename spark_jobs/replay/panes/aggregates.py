@@ -8,6 +8,10 @@ again. All other Spark aggregates are computed from the window's rows.
     sum(x)               x                             sum       the state
     min(x)    max(x)     x                             min, max  the state
     avg(x)               x and whether it is not null  sum, sum  sum / count
+    count_if(x)          whether x is true             sum       the state
+
+So is an expression around such calls (`split_aggregates`), computed from their results. A call with FILTER is the call
+of a value that is null in all other rows.
 
 An aggregate of floating numbers is compiled first (`floats.compiled`). Its parts are then exact sums, and its result is
 rounded once, from the merged parts.
@@ -15,23 +19,31 @@ rounded once, from the merged parts.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay.floats.calls import Call
 from spark_jobs.replay.floats.compiled_aggregate import CompiledAggregate
 from spark_jobs.replay.panes import pane_columns
+from spark_jobs.replay.panes.split_aggregates import SplitAggregate, split
 from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows.quoting import quoted
 
 STATE = c.PREFIX + "state_"
 ROW_COUNT = c.PREFIX + "row_count"
 
-_CALL = re.compile(r"\s*(count|sum|min|max|avg|mean)\s*\(\s*(.*?)\s*\)\s*", re.IGNORECASE | re.DOTALL)
+_AVERAGES = frozenset(("avg", "mean"))
+_FUNCTIONS = _AVERAGES | {"count", "count_if", "max", "min", "sum"}
+# Types that a table of panes can hold beside the results.
+_STORED = (T.NumericType, T.BooleanType, T.DateType, T.TimestampType)
+
+_QUOTIENT = "(case when {1} > 0 then {0} / cast({1} as double) end)"
 
 Merge = Callable[[Column], Column]
 
@@ -53,12 +65,12 @@ class Part:
 class Continued:
     """An aggregate that can be continued: the parts of its state, and its result from the merged parts.
 
-    The only part is the result itself. `result` takes the names of the columns that hold the merged parts.
+    `result` takes the names of the columns that hold the merged parts. None: the only part is the result itself.
     """
 
     name: str
     parts: tuple[Part, ...]
-    result: Callable[[list[str]], Column]
+    result: Callable[[list[str]], Column] | None = None
 
 
 def aggregate_column(name: str) -> str:
@@ -76,10 +88,15 @@ def continued(rows: DataFrame, pipeline: Pipeline) -> list[Continued] | None:
     """Return the pipeline's aggregates as continued aggregates, or None if one cannot be continued."""
     if pane_columns.requested(rows.columns, pipeline):
         return None
-    candidates = [
-        _of_parts(a) if isinstance(a, CompiledAggregate) and a.parts else _continued(rows, a.name, a.expression)
-        for a in pipeline.windows.aggregates
-    ]
+    own = pipeline.windows.aggregates
+    by_parts = {a.name: _of_parts(a) for a in own if isinstance(a, CompiledAggregate) and a.parts}
+    texts = [a.expression for a in own if a.name not in by_parts]
+    splits = split(rows, texts, _FUNCTIONS)
+    if splits is None:
+        return None
+    kinds = _kinds(rows, dict.fromkeys(_value(call) for aggregate in splits for call in aggregate.calls))
+    of_text = dict(zip(texts, splits, strict=True))
+    candidates = [by_parts.get(a.name) or _of_calls(a.name, of_text[a.expression], kinds) for a in own]
     aggregates = [a for a in candidates if a is not None]
     return aggregates if len(aggregates) == len(candidates) else None
 
@@ -104,7 +121,7 @@ def merged(aggregates: list[Continued]) -> list[Column]:
 def pane_states(aggregates: list[Continued]) -> dict[str, str]:
     """Return by state (`state_parts`) the column of a pane that holds it: a result, or the state's own column."""
     columns = _columns(aggregates)
-    results = {columns[a.parts[0].key]: a.name for a in aggregates if len(a.parts) == 1}
+    results = {columns[a.parts[0].key]: a.name for a in aggregates if a.result is None}
     return {name: results.get(name, name) for name in columns.values()}
 
 
@@ -116,7 +133,11 @@ def stored_columns(aggregates: list[Continued]) -> list[str]:
 def finished(aggregates: list[Continued]) -> dict[str, Column]:
     """Return the results, by working name, from merged states (`state_parts`)."""
     columns = _columns(aggregates)
-    return {aggregate_column(a.name): a.result([columns[part.key] for part in a.parts]) for a in aggregates}
+    states = {a.name: [columns[part.key] for part in a.parts] for a in aggregates}
+    return {
+        aggregate_column(a.name): F.col(states[a.name][0]) if a.result is None else a.result(states[a.name])
+        for a in aggregates
+    }
 
 
 def _columns(aggregates: list[Continued]) -> dict[str, str]:
@@ -129,58 +150,87 @@ def _of_parts(aggregate: CompiledAggregate) -> Continued:
     """Return a compiled aggregate as its parts, which are sums and counts."""
     parts = tuple(_count(text) if function == "count" else _sum(text) for function, text in aggregate.parts)
     if len(parts) == 1:
-        return Continued(aggregate.name, parts, _first)
+        return Continued(aggregate.name, parts)
     return Continued(aggregate.name, parts, lambda names: F.expr(aggregate.result.format(*names)))
+
+
+def _of_calls(name: str, aggregate: SplitAggregate, kinds: Mapping[str, T.DataType]) -> Continued | None:
+    """Return an aggregate continued as its calls; None if a call cannot be continued."""
+    found = [_of_call(call, kinds) for call in aggregate.calls]
+    states = [state for state in found if state is not None]
+    if len(states) < len(found) or not (aggregate.is_call or all(state.can_be_stored for state in states)):
+        return None
+    parts = tuple(part for state in states for part in state.parts)
+    if aggregate.is_call and len(parts) == 1:
+        return Continued(name, parts)
+
+    def result(names: list[str]) -> Column:
+        rest = iter(names)
+        values = [state.result.format(*(quoted(next(rest)) for _ in state.parts)) for state in states]
+        return F.expr(aggregate.over(values))
+
+    return Continued(name, parts, result)
+
+
+@dataclass(frozen=True)
+class _State:
+    """The state of one call: its parts, and its value as SQL over them, with the type and nullability of the call."""
+
+    parts: tuple[Part, ...]
+    result: str = "{0}"
+    can_be_stored: bool = True
+
+
+def _of_call(call: Call, kinds: Mapping[str, T.DataType]) -> _State | None:
+    if call.is_distinct or call.within is not None or call.ignores_nulls or len(call.arguments) != 1:
+        return None
+    text = _value(call)
+    if call.name in ("count", "count_if") and (text == "*" or text in kinds):
+        return _State((_count(text),), "coalesce({0}, 0L)")
+    kind = kinds.get(text)
+    if call.name in ("min", "max") and kind is not None:
+        merge: Merge = F.min if call.name == "min" else F.max
+        return _State((Part(f"{call.name} {text}", F.expr(text), merge, merge(F.expr(text))),), "{0}", _is_stored(kind))
+    # Decimal sums change their precision with every merge.
+    if not isinstance(kind, (T.IntegralType, T.FloatType, T.DoubleType)):
+        return None
+    if call.name in _AVERAGES:
+        number = F.expr(text).cast("double")
+        return _State((Part(f"double {text}", number, F.sum, F.sum(number)), _count(text)), _QUOTIENT)
+    wide = F.expr(text).cast("long" if isinstance(kind, T.IntegralType) else "double")
+    return _State((Part(f"sum {text}", wide, F.sum, F.sum(F.expr(text))),))
+
+
+def _value(call: Call) -> str:
+    """Return what a call takes of a row as SQL: null in rows that do not fulfil a condition."""
+    text = call.arguments[0] if call.arguments else "null"
+    if call.name == "count_if":
+        conditions = [f"({text})", *([] if call.condition is None else [f"({call.condition})"])]
+        return f"case when {' and '.join(reversed(conditions))} then 1 end"
+    if text == "*":
+        return text if call.condition is None else f"case when ({call.condition}) then 1 end"
+    return call.value() if call.arguments else text
+
+
+def _kinds(rows: DataFrame, texts: Mapping[str, None]) -> dict[str, T.DataType]:
+    """Return the types of values by their SQL; none if Spark does not read them all as values of a row."""
+    values = [text for text in texts if not text.endswith("*")]
+    try:
+        fields = rows.select(*(F.expr(text).alias(f"{STATE}{i}") for i, text in enumerate(values))).schema.fields
+    except AnalysisException:
+        return {}
+    return {text: field.dataType for text, field in zip(values, fields, strict=True)}
+
+
+def _is_stored(kind: T.DataType) -> bool:
+    return isinstance(kind, _STORED) or (isinstance(kind, T.StringType) and kind.isUTF8BinaryCollation())
 
 
 def _sum(text: str) -> Part:
     return Part(f"sum {text}", F.expr(text), F.sum, F.sum(F.expr(text)))
 
 
-def _continued(rows: DataFrame, name: str, expression: str) -> Continued | None:
-    call = _CALL.fullmatch(expression)
-    if call is None or not _one_argument(call[2]):
-        return None
-    function, text = call[1].lower(), call[2]
-    if function == "count":
-        return Continued(name, (_count(text),), _first)
-    value = F.expr(text)
-    if function in ("min", "max"):
-        merge: Merge = F.min if function == "min" else F.max
-        return Continued(name, (Part(f"{function} {text}", value, merge, merge(value)),), _first)
-    kind = rows.select(value.alias("value")).schema[0].dataType
-    # Decimal sums change their precision with every merge.
-    if not isinstance(kind, (T.IntegralType, T.FloatType, T.DoubleType)):
-        return None
-    if function == "sum":
-        wide = value.cast("long" if isinstance(kind, T.IntegralType) else "double")
-        return Continued(name, (Part(f"sum {text}", wide, F.sum, F.sum(value)),), _first)
-    number = value.cast("double")
-    return Continued(name, (Part(f"double {text}", number, F.sum, F.sum(number)), _count(text)), _quotient)
-
-
 def _count(text: str) -> Part:
     if text == "*":
         return Part("count *", F.lit(1).cast("long"), F.sum, F.count("*"))
     return Part(f"count {text}", F.expr(text).isNotNull().cast("long"), F.sum, F.count(F.expr(text)))
-
-
-def _quotient(names: list[str]) -> Column:
-    total, count = map(F.col, names)
-    return F.when(count > 0, total / count.cast("double"))
-
-
-def _first(names: list[str]) -> Column:
-    return F.col(names[0])
-
-
-def _one_argument(text: str) -> bool:
-    """Return whether the text is one argument, and ends with the call's closing bracket."""
-    if re.match(r"(distinct|all)\b", text, re.IGNORECASE):
-        return False
-    depth = 0
-    for sign in re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", "", text):
-        depth += (sign == "(") - (sign == ")")
-        if depth < 0 or (sign == "," and depth == 0):
-            return False
-    return depth == 0
