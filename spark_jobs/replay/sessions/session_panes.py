@@ -5,6 +5,9 @@ Law: a clean component's pane is on time and the only pane of its session. In ot
     accumulating   the rows whose slot lies in [first_slot, slot] of p      (also rows of panes that p continues)
     discarding     the rows with the slot of p
 
+The state of a slot's rows enters each chain of panes (`session_scan`) at the first pane that contains the rows. Merged
+along the chain, states are those of its panes. So aggregates that can be continued read each row once.
+
 A pane is fired by a row, or when the watermark reaches its instant, by default the end of its session. With another
 trigger no component is clean. `window_results` contains the panes that no later pane continues: the latest pane of each
 session, without sessions that were merged into another.
@@ -12,11 +15,11 @@ session, without sessions that were merged into another.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay.panes import pane_columns, retractions
+from spark_jobs.replay.panes import aggregates, pane_columns, retractions
 from spark_jobs.replay.panes.aggregates import ROW_COUNT, aggregate_column, aggregated
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import timestamps
@@ -82,12 +85,48 @@ def firings(
 def scanned_panes(firings: DataFrame, ranked: DataFrame, scanned: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Return the panes of unclean components: columns of `panes`, and `COMPONENT`, `FIRST_SLOT`, `SLOT`, `NEXT_SLOT`.
 
-    `ranked` is `session_scan.ranked`: its rows are aggregated once for each pane that contains them.
+    `ranked` is `session_scan.ranked`. Its rows are aggregated once if all aggregates can be continued, or else once for
+    each pane that contains them.
     """
     slots = scanned.where("rank is not null and slot is not null").select(
         F.col("component").alias(c.COMPONENT), F.col("rank").alias(c.RANK), F.col("slot").alias(SLOT)
     )
     rows = ranked.join(slots, [c.COMPONENT, c.RANK]).drop(c.WINDOW_MS, c.WATERMARK_MS)
+    going_on = None if pipeline.windows.discards else aggregates.continued(rows, pipeline)
+    if going_on is None:
+        panes = _from_rows(firings, rows, pipeline)
+    else:
+        panes = _from_states(firings, rows, scanned, going_on, pipeline)
+    return _contract(panes, pipeline, c.COMPONENT, FIRST_SLOT, SLOT, NEXT_SLOT)
+
+
+def _from_states(
+    firings: DataFrame, rows: DataFrame, scanned: DataFrame, going_on: list[aggregates.Continued], pipeline: Pipeline
+) -> DataFrame:
+    """Return the firings of accumulating panes with aggregates: states of slots, merged along chains of panes."""
+    at_once = aggregates.at_once(going_on)
+    own = rows.groupBy(*key_columns(pipeline), c.COMPONENT, SLOT).agg(*(s.alias(name) for name, s in at_once.items()))
+    entries = scanned.where("rank is null and first_slot is null").select(
+        F.col("component").alias(c.COMPONENT), F.col("slot").alias(SLOT), F.col("next_slot").alias(NEXT_SLOT)
+    )
+    entering = own.join(entries, [c.COMPONENT, SLOT]).drop(SLOT).withColumnRenamed(NEXT_SLOT, SLOT)
+    steps = own.unionByName(entering).groupBy(*key_columns(pipeline), c.COMPONENT, SLOT)
+    panes = scanned.where("first_slot is not null").select(
+        F.col("component").alias(c.COMPONENT), F.col("slot").alias(SLOT), F.col("first_slot").alias(FIRST_SLOT)
+    )
+    chained = panes.join(steps.agg(*aggregates.merged(going_on)), [c.COMPONENT, SLOT], "left")
+    in_chain = Window.partitionBy(c.COMPONENT, FIRST_SLOT).orderBy(SLOT).rowsBetween(Window.unboundedPreceding, 0)
+    merged = {name: part.merge(F.col(name)) for name, part in aggregates.state_parts(going_on).items()}
+    merged[ROW_COUNT] = F.sum(ROW_COUNT)
+    # A pane may have no row of its own, but the first of a chain has.
+    key = {name: F.first(quoted(name), ignorenulls=True) for name in pipeline.windows.key}
+    running = chained.withColumns({name: column.over(in_chain) for name, column in {**key, **merged}.items()})
+    finished = running.withColumns(aggregates.finished(going_on)).drop(FIRST_SLOT)
+    return finished.join(firings, [c.COMPONENT, SLOT])
+
+
+def _from_rows(firings: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Return the firings with aggregates over the rows of each pane."""
     renamed = {c.COMPONENT: _OF + "component", SLOT: _OF + "slot"}
     slot, of_slot = F.col(SLOT), F.col(_OF + "slot")
     in_pane = (slot == of_slot) if pipeline.windows.discards else (slot >= F.col(FIRST_SLOT)) & (slot <= of_slot)
@@ -103,8 +142,7 @@ def scanned_panes(firings: DataFrame, ranked: DataFrame, scanned: DataFrame, pip
     requested = pane_columns.requested((name for name in rows.columns if not name.startswith(c.PREFIX)), pipeline)
     values = pane_columns.values(F.col(c.WINDOW_MS), F.col(_END_MS), F.col(t.FIRED_WATERMARK))
     beside = pane_columns.with_values(pairs.drop(SLOT), values, pipeline)
-    panes = beside.groupBy(*key_columns(pipeline), *of_pane, *requested).agg(*aggregated(pipeline))
-    return _contract(panes, pipeline, c.COMPONENT, FIRST_SLOT, SLOT, NEXT_SLOT)
+    return beside.groupBy(*key_columns(pipeline), *of_pane, *requested).agg(*aggregated(pipeline))
 
 
 def latest(panes: DataFrame) -> DataFrame:
@@ -136,7 +174,7 @@ def retracted(scanned: DataFrame) -> DataFrame:
 
 def too_late_rows(ranked: DataFrame, scanned: DataFrame) -> DataFrame:
     """Return the rows that no session accepted, as `late_events.late_events` reads them."""
-    too_late = scanned.where("first_slot is null and is_late is null").select(
+    too_late = scanned.where("rank is not null and slot is null and is_late is null").select(
         F.col("component").alias(c.COMPONENT), F.col("rank").alias(c.RANK)
     )
     return ranked.join(too_late, [c.COMPONENT, c.RANK], "left_semi").withColumn(c.TOO_LATE, F.lit(True))

@@ -9,6 +9,10 @@ panes that it continues. Panes are numbered by slots such that
 An accumulating pane has the rows whose slot lies in this range, a discarding pane the rows of its slot. Spark computes
 the aggregates.
 
+Panes with one `first_slot` are a chain: each continues the pane before it. A pane that continues several extends the
+chain of the one that continues most panes itself; the other chains end in it. So a row is in the panes of at most
+`1 + log2(panes)` chains.
+
 A pane that the watermark fires does so at the first advance that reaches its `fires_ms`. That is the instant of its
 timer. For a timer that was set in the past, it is any watermark above the watermark at that time.
 """
@@ -40,11 +44,13 @@ if TYPE_CHECKING:
 _READ = (c.COMPONENT, c.RANK, c.TS_MS, c.WATERMARK_MS, c.CLOCK_US)
 _ROWS_A_BATCH = 10_000
 
-#: The result of the scan has a row for each pane and for each source row.
+#: The result of the scan has a row for each pane, for each source row, and for each entry of a slot into a chain.
 #:
 #: - A source row has `rank`, `slot` (null: in no pane) and `is_late` (0 or 1; null: too late).
 #: - A pane has `first_slot` and the columns up to `fires_ms`. `next_slot` is the pane that continues it (null: none),
 #:   `row_us` and `row_watermark_ms` are those of the row that fires it (null: none), `timing` is an index of `TIMINGS`.
+#: - An entry has `slot` and `next_slot` alone: of a chain that this slot's pane is not in, the first pane that contains
+#:   its rows. Discarding panes have no entries.
 SCANNED = T.StructType(
     [
         T.StructField("component", T.LongType(), nullable=False),
@@ -147,6 +153,8 @@ def scan(rows: Iterable[ScannedRow], declared: Windows) -> Iterator[ScanResult]:
             yield (component, row.rank, slots[i][1], *[None] * 9, unseen.pop(row.rank))
     for rank, is_late in unseen.items():
         yield (component, rank, *[None] * 10, is_late)
+    entries = [] if declared.discards else _entries(following, slots)
+    yield from ((component, None, slot, None, at, *[None] * 8) for i, slot, at in entries if panes[i].rows)
 
 
 def _operator(declared: Windows) -> SessionOperator[tuple[()], ScannedRow]:
@@ -176,23 +184,33 @@ def _following(panes: list[_Pane]) -> list[int | None]:
 def _slots(following: list[int | None]) -> list[tuple[int, int]]:
     """Return `(first_slot, slot)` of each pane; the panes that a pane continues have neighbouring slots before it."""
     sizes = [1] * len(following)
+    continued: dict[int | None, list[int]] = {}
     for i, after in enumerate(following):
+        continued.setdefault(after, []).append(i)
         if after is not None:
             sizes[after] += sizes[i]
-    # The free slots of a pane, in order, go to the panes that it continues.
     slots = [(0, 0)] * len(following)
-    free = [0] * len(following)
-    outermost = 0
+    for after in (None, *reversed(range(len(following)))):
+        # The slots before a pane's own, in order, go to the panes that it continues; the longest of them goes first.
+        free = 0 if after is None else slots[after][0]
+        for i in sorted(continued.get(after, ()), key=lambda pane: (-sizes[pane], -pane)):
+            slots[i] = (free, free + sizes[i] - 1)
+            free += sizes[i]
+    return slots
+
+
+def _entries(following: list[int | None], slots: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
+    """Return `(pane, slot, entry)` for each chain that a pane is not in and whose panes contain its rows.
+
+    The entry is the slot of the first of these panes.
+    """
+    entries: list[list[int]] = [[] for _ in following]
     for i in reversed(range(len(following))):
         after = following[i]
-        first = outermost if after is None else free[after]
-        if after is None:
-            outermost += sizes[i]
-        else:
-            free[after] += sizes[i]
-        slots[i] = (first, first + sizes[i] - 1)
-        free[i] = first
-    return slots
+        if after is not None:
+            in_chain = slots[after][0] == slots[i][0]
+            entries[i] = entries[after] if in_chain else [slots[after][1], *entries[after]]
+    return [(i, slots[i][1], entry) for i in range(len(following)) for entry in entries[i]]
 
 
 def _scanner(declared: Windows) -> Callable[[Iterable[RecordBatch]], Iterator[RecordBatch]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate
+from math import log2
 from typing import Any
 
 import pytest
@@ -49,7 +50,7 @@ def by_slots(
     slot_of = {rank: slot for _, rank, slot, *_ in scan_rows if rank is not None and slot is not None}
     panes, latest = [], []
     for _, rank, slot, first, following, start, end, index, row_us, row_watermark, timing, _, _ in scan_rows:
-        if rank is not None:
+        if rank is not None or first is None:
             continue
         ranks = sorted(r for r, s in slot_of.items() if (s == slot if discarding else first <= s <= slot))
         panes.append((start, end, index, row_us, row_watermark, TIMINGS[timing].value, ranks))
@@ -102,6 +103,26 @@ def test_slots_hold_the_rows_of_every_pane(
     assert by_slots(rows, lateness, **how) == by_operator(rows, lateness, **how)
 
 
+@pytest.mark.parametrize("trigger", TRIGGERS)
+@given(drawn=steps, lateness=st.integers(0, 40))
+def test_rows_enter_each_chain_at_its_first_pane_with_them(
+    *, trigger: Trigger, drawn: list[tuple[int, int]], lateness: int
+) -> None:
+    scan_rows: list[tuple[Any, ...]] = list(
+        scan(scanned_rows(drawn), declared(lateness, discarding=False, trigger=trigger))
+    )
+    panes = [(first, slot) for _, _, slot, first, *_ in scan_rows if first is not None]
+    slots = {slot for _, rank, slot, *_ in scan_rows if rank is not None and slot is not None}
+    entries = [(slot, at) for _, rank, slot, first, at, *_ in scan_rows if rank is None and first is None]
+    expected: dict[tuple[int, int], int] = {}
+    for first, slot in sorted(panes):
+        for contained in slots & set(range(first, slot + 1)):
+            expected.setdefault((contained, first), slot)
+    of_others = {(contained, at) for (contained, _), at in expected.items() if at != contained}
+    assert sorted(entries) == sorted(of_others)
+    assert len(entries) <= len(slots) * log2(len(panes) or 1)
+
+
 def test_bridge_over_two_fired_sessions_continues_both() -> None:
     rows = [
         ScannedRow(7, 1, 0, None, 1),
@@ -118,4 +139,6 @@ def test_bridge_over_two_fired_sessions_continues_both() -> None:
         (7, 2, 0, *[None] * 9, 0),
         (7, None, 2, 0, None, 0, 30, 0, 3, 29, 2, None, None),
         (7, 3, 2, *[None] * 9, 1),
+        # The rows of slot 1 enter the chain of the slots 0 and 2.
+        (7, None, 1, None, 2, *[None] * 8),
     ]
