@@ -39,8 +39,8 @@ class Timing(Enum):
 class Pane(Generic[K, E]):
     """One firing: its rows in the order in which they came, and the operator's watermark at that moment.
 
-    `replaces` are the sessions with earlier panes that this one has absorbed; other windows absorb nothing. `instant`
-    is that of the timer that fired it; None if a row did.
+    `replaces` are the sessions that this one has absorbed and whose panes no other has replaced; other windows absorb
+    nothing. `instant` is that of the timer that fired it; None if a row did.
     """
 
     key: K

@@ -9,8 +9,10 @@ the others. The caller decides which windows are in flight: a retired window mer
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 from spark_jobs.semantics.windows.window_assigners import TimeWindow
 
@@ -27,29 +29,36 @@ class MergingWindows:
     """The windows in flight of one key."""
 
     def __init__(self) -> None:
-        self._in_flight: set[TimeWindow] = set()
+        # By start, and so by end: windows in flight are apart.
+        self._in_flight: list[TimeWindow] = []
 
     def __iter__(self) -> Iterator[TimeWindow]:
         """Return the windows in flight, by start."""
-        return iter(sorted(self._in_flight))
+        return iter(tuple(self._in_flight))
 
     def __len__(self) -> int:
         return len(self._in_flight)
 
     def merge(self, window: TimeWindow) -> Merge:
         """Return what a new window becomes; nothing changes before `apply`."""
-        absorbed = tuple(other for other in self if touches(window, other))
+        absorbed = tuple(self._in_flight[self._touching(window)])
         together = (window, *absorbed)
         return Merge(TimeWindow(min(w.start for w in together), max(w.end for w in together)), absorbed)
 
     def apply(self, merge: Merge) -> None:
         """Let the hull fly in place of what it has absorbed."""
-        self._in_flight.difference_update(merge.absorbed)
-        self._in_flight.add(merge.hull)
+        self._in_flight[self._touching(merge.hull)] = [merge.hull]
 
     def retire(self, window: TimeWindow) -> None:
         """Take a window out."""
         self._in_flight.remove(window)
+
+    def _touching(self, window: TimeWindow) -> slice:
+        """Return where the windows stand that touch this one (`touches`)."""
+        first = behind = bisect_left(self._in_flight, window.start, key=attrgetter("end"))
+        while behind < len(self._in_flight) and touches(window, self._in_flight[behind]):
+            behind += 1
+        return slice(first, behind)
 
 
 def touches(window: TimeWindow, other: TimeWindow) -> bool:

@@ -68,12 +68,9 @@ class SessionOperator(PaneOperator[K, E]):
         rows = absorbed[0][1].rows if absorbed else []
         if len(absorbed) > 1:
             rows = sorted((row for _, state in absorbed for row in state.rows), key=lambda numbered: numbered[0])
-        merged = State(
-            rows=rows,
-            replaces=tuple(
-                fired for window, state in absorbed for fired in (*state.replaces, *([window] if state.fired else []))
-            ),
-        )
+        # The panes of a session have replaced what it had absorbed.
+        replaces = (fired for window, state in absorbed for fired in ((window,) if state.fired else state.replaces))
+        merged = State(rows=rows, replaces=tuple(replaces))
         self._states[key, merge.hull] = merged
         memories = [state.memory for _, state in absorbed]
         self._wait(self._trigger.on_merge(memories, merged.memory), key, merge.hull)

@@ -65,3 +65,11 @@ def test_windows_in_flight_never_touch_and_cover_all_that_came(windows: list[tup
     assert all(first.end < second.start for first, second in pairwise(apart))
     covered = {instant for window in apart for instant in range(*window)}
     assert covered == {instant for start, length in windows for instant in range(start, start + length)}
+
+
+@given(st.lists(st.tuples(st.integers(0, 100), st.integers(1, 20)), min_size=1, max_size=20))
+def test_a_window_absorbs_all_windows_in_flight_that_touch_it(windows: list[tuple[int, int]]) -> None:
+    *before, (start, length) = windows
+    merger = in_flight(*((start, start + length) for start, length in before))
+    window = TimeWindow(start, start + length)
+    assert list(merger.merge(window).absorbed) == [other for other in merger if touches(window, other)]

@@ -96,6 +96,14 @@ def test_a_session_that_grows_starts_again_at_pane_0_and_replaces_what_it_was() 
     assert verdict.pane.replaces == ((5, 15),)
 
 
+def test_a_session_that_grows_with_each_pane_replaces_the_last_one_alone() -> None:
+    sessions = operator(lateness=100)
+    on_row(sessions, 5, "a")
+    sessions.on_watermark(14)
+    panes = [verdict.pane for ts in (4, 3, 2) for verdict in sessions.on_row("k", ts, "b")]
+    assert [pane and pane.replaces for pane in panes] == [((5, 15),), ((4, 15),), ((3, 15),)]
+
+
 def test_a_late_bridge_to_a_session_that_ends_later_waits_for_its_end() -> None:
     sessions = operator(lateness=20)
     on_row(sessions, 0, "a")
