@@ -17,6 +17,7 @@ from spark_jobs.replay.panes import aggregates, pane_columns
 from spark_jobs.replay.panes.aggregates import ROW_COUNT, aggregate_column, aggregated, finished
 from spark_jobs.replay.panes.on_time_panes import INDEX, contract
 from spark_jobs.replay.panes.per_epoch import EMITTED_US
+from spark_jobs.replay.panes.split_aggregates import split
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import keys, timestamps, window_assigners
 from spark_jobs.replay.rows.keys import key_columns
@@ -27,7 +28,14 @@ _FIRES = (
     c.PREFIX + "fires"
 )  # whether the row fires a pane: a late row; with panes per epoch, the last late row of an epoch
 _RANK = c.PREFIX + "rank"
-_OF = c.PREFIX + "of_"
+_OF, _CALL = c.PREFIX + "of_", c.PREFIX + "call_"
+#: Aggregates whose value at one row more follows from a few values. Spark evaluates a frame for each of its rows.
+_RUNNING = frozenset(
+    (
+        *("any", "avg", "bit_and", "bit_or", "bit_xor", "bool_and", "bool_or", "count", "count_if", "every", "max"),
+        *("max_by", "mean", "min", "min_by", "some", "sum", "try_avg", "try_sum"),
+    )
+)
 
 
 def late_panes(
@@ -82,8 +90,9 @@ def _from_states(
 def _from_rows(late: DataFrame, rows: DataFrame, pipeline: Pipeline, *, gathered: bool) -> DataFrame:
     """Return the late firings, from all rows of their windows.
 
-    Spark does not support every aggregate in a window frame (DISTINCT, FILTER, expressions of several aggregates). Such
-    an aggregate is computed for each firing from the rows of the frame.
+    Calls of functions with a state of few values run along the rows, in a window frame. All other aggregates are
+    computed for each firing from the rows of the frame, and so are those that Spark does not support in a frame, such
+    as with DISTINCT and FILTER.
     """
     columns_read = [*(F.col(quoted(n)) for n in filter(c.read_by_aggregates, rows.columns)), F.col(c.WINDOW_MS)]
     again = _touched(rows, late, pipeline).select(*columns_read, F.lit(False).alias(_IS_LATE))
@@ -91,13 +100,22 @@ def _from_rows(late: DataFrame, rows: DataFrame, pipeline: Pipeline, *, gathered
     steps = _numbered(comes.unionByName(again, allowMissingColumns=True), pipeline, gathered=gathered)
     if pane_columns.requested(rows.columns, pipeline):
         return _recomputed(steps, pipeline, gathered=gathered)
+    own = pipeline.windows.aggregates
+    splits = split(steps, [a.expression for a in own], _RUNNING)
+    if splits is None:
+        return _recomputed(steps, pipeline, gathered=gathered)
     frame = _frame(pipeline, gathered=gathered)
-    columns = [F.expr(a.expression).over(frame).alias(aggregate_column(a.name)) for a in pipeline.windows.aggregates]
+    calls = {text: f"{_CALL}{i}" for i, text in enumerate(dict.fromkeys(text for s in splits for text in s.texts))}
     try:
+        columns = [F.expr(text).over(frame).alias(name) for text, name in calls.items()]
         running = steps.select("*", *columns, F.count("*").over(frame).alias(ROW_COUNT))
     except AnalysisException:
         return _recomputed(steps, pipeline, gathered=gathered)
-    return running.where(_fires(gathered=gathered))
+    values = {
+        aggregate_column(a.name): F.expr(s.over([quoted(calls[text]) for text in s.texts]))
+        for a, s in zip(own, splits, strict=True)
+    }
+    return running.withColumns(values).where(_fires(gathered=gathered))
 
 
 def _recomputed(steps: DataFrame, pipeline: Pipeline, *, gathered: bool) -> DataFrame:

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.replay import Replay, replay
+from spark_jobs.replay.panes import aggregates
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.floats.exact import exact_sum
 from spark_jobs.semantics.spec import Floats
@@ -34,6 +35,20 @@ CONTINUED = {
 }
 AGAIN = {"n": "count(*)", "total": "sum(reading)", "spread": "stddev(reading)", "readings": "collect_list(reading)"}
 OF_ORDER = {"n": "count(*)", "first": "first(reading)", "last": "last(site)"}
+#: Expressions around aggregates that late panes continue; the values of `exact_sum` decide on the last bits.
+AROUND = {
+    "rounded": "round(avg(reading), 1)",
+    "ratio": "sum(reading) / nullif(count_if(reading > 0), 0)",
+    "span": "max(reading) - min(reading)",
+    "some": "coalesce(sum(id), 0)",
+    "whole": "try_cast(sum(reading) as int)",
+    "north": "count(*) filter (where site = 'north') / count(*)",
+    "squares": "sqrt(avg(reading * reading)) + avg(id)",
+    "sites": "concat(min(site), '-', max(site), '{}')",
+    "until": "unix_micros(max(stored_at)) - unix_micros(min(happened_at))",
+    "sign": "case when sum(reading) > 0 then 'up' when count(*) > 3 then 'down' end",
+    "array": "transform(array(sum(reading), min(reading)), id -> id / count(*))",
+}
 WINDOWS = {
     "tumbling": {},
     "sliding": {"windows__kind": "sliding", "windows__slide": "4 minutes"},
@@ -57,6 +72,15 @@ DRAWN = [
     sampled(family, floats, quick=(family, floats) in QUICK_FAMILIES, id=f"{family}-{floats.value}")
     for family in FAMILIES
     for floats in Floats
+]
+
+
+QUICK_AROUND = {("session", "prices"): "comet", ("per_epoch", "small"): "spark_alone"}
+AROUND_KINDS = [
+    sampled(windows, family, engine, quick=QUICK_AROUND.get((windows, family)) == engine)
+    for windows in WINDOWS
+    for family in ("prices", "small", "specials")
+    for engine in ("comet", "spark_alone")
 ]
 
 
@@ -96,6 +120,22 @@ def test_every_kind_of_windows_has_the_bits(spark: SparkSession, windows: str, a
     rows = rows_of_family("prices")
     expected = assert_has_the_bits(spark, rows, pipeline_of(aggregates, **WINDOWS[windows]))
     assert any(row["timing"] == "late" for row in expected.panes) or windows in ("session", "count")
+
+
+@pytest.mark.parametrize(("windows", "family", "engine"), AROUND_KINDS)
+def test_expressions_around_continued_aggregates_have_the_bits_of_all_rows(
+    spark: SparkSession,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    windows: str,
+    family: str,
+    engine: str,
+) -> None:
+    request.getfixturevalue(engine)
+    rows, pipeline = rows_of_family(family), pipeline_of(AROUND, **WINDOWS[windows])
+    continued = in_bits(rows_of(replayed(spark, rows, pipeline).panes))
+    monkeypatch.setattr(aggregates, "continued", lambda rows, pipeline: None)
+    assert continued == in_bits(rows_of(replayed(spark, rows, pipeline).panes))
 
 
 @pytest.mark.parametrize(("family", "floats"), DRAWN)

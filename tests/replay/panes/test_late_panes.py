@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import ROUND_HALF_UP, Decimal
 from itertools import product
 from typing import Any
 
@@ -60,11 +61,33 @@ BY_HAND = {
     # A pane may fire early, before there is a watermark.
     "past": lambda rows: sum(row["watermark"] is not None and millis(row["watermark"]) >= row["ts"] for row in rows),
 }
+#: Expressions around aggregates; the last of each group cannot be continued, and runs along the rows.
+AROUND = (
+    Aggregate("rounded", "round(avg(id), 1)"),
+    Aggregate("span", "max(ts) - min(ts)"),
+    Aggregate("some", "coalesce(sum(value), 0)"),
+    Aggregate("share", "count_if(mark) / count(*)"),
+    Aggregate("marked", "sum(id) filter (where mark) % 7"),
+)
+RUNNING = (Aggregate("money", "cast(round(sum(cast(id as decimal(10, 2))), 1) as double) + count(*)"),)
+BY_HAND_AROUND = {
+    "rounded": lambda rows: float(
+        Decimal(repr(sum(row["id"] for row in rows) / len(rows))).quantize(Decimal("0.1"), ROUND_HALF_UP)
+    ),
+    "span": lambda rows: max(row["ts"] for row in rows) - min(row["ts"] for row in rows),
+    "some": lambda rows: sum(row["value"] or 0 for row in rows),
+    "share": lambda rows: sum(bool(row["mark"]) for row in rows) / len(rows),
+    "marked": lambda rows: (
+        sum(row["id"] for row in rows if row["mark"]) % 7 if any(row["mark"] for row in rows) else None
+    ),
+    "money": lambda rows: float(sum(row["id"] for row in rows) + len(rows)),
+}
 WAYS = [
     (kind, accumulation, late_data, late_panes)
     for kind, accumulation, late_data, late_panes in product(GRIDS, Accumulation, LateData, LatePanes)
     if kind != "session" or late_panes is LatePanes.PER_ROW
 ]
+SESSION = ("session", Accumulation.ACCUMULATING, LateData.SIDE_OUTPUT, LatePanes.PER_ROW)
 DRAWN = [
     sampled(
         *(way, seed),
@@ -114,6 +137,28 @@ def test_spark_treats_late_rows_as_the_reference_does(
     expected = reference.replay(rows, pipeline, aggregates=BY_HAND)
     outcome = spark_replay(session, rows[::-1], pipeline, schema=SCHEMA)
     assert_same_tables(outcome, expected)
+
+
+QUICK_AROUND = {(WAYS[0], "running"), (SESSION, "around")}
+AROUND_WAYS = [
+    sampled(*(way, aggregates), quick=(way, name) in QUICK_AROUND, id="-".join([*way, name]))
+    for way in WAYS
+    if way[2] is LateData.SIDE_OUTPUT
+    for name, aggregates in (("around", AROUND), ("running", RUNNING))
+]
+
+
+@pytest.mark.parametrize(("way", "aggregates"), AROUND_WAYS)
+def test_expressions_around_aggregates_are_those_of_all_rows(
+    session: SparkSession, way: tuple[str, Accumulation, LateData, LatePanes], aggregates: tuple[Aggregate, ...]
+) -> None:
+    rows, pipeline = drawn(way, 0 if way[0] == "apart" else 2)
+    windows = replace(pipeline.windows, allowed_lateness_ms=50, trigger=Trigger(), aggregates=aggregates)
+    pipeline = replace(pipeline, windows=windows)
+    expected = reference.replay(rows, pipeline, aggregates=BY_HAND_AROUND)
+    assert any(pane["timing"] == "late" for pane in expected.panes)
+    outcome = spark_replay(session, rows[::-1], pipeline, schema=SCHEMA)
+    assert_same_tables(outcome, expected, ("panes", "window_results"))
 
 
 ANEW = {

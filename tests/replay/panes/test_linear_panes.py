@@ -1,0 +1,52 @@
+"""Late panes and panes of sessions: aggregates that can be continued cost rows and panes, not rows times panes."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.replay import replay
+from spark_jobs.replay.store import MemoryStore
+from tests.support import history
+from tests.support.engine import frame_of
+
+pytestmark = pytest.mark.spark
+
+#: A condition that lets a row join each of the panes that contain it.
+_RANGE = re.compile(r"__tm_(rank|slot)#\d+L? (<=|>=) __tm_(of|first)_")
+WINDOWS = {
+    "tumbling": {},
+    "sliding": {"windows__kind": "sliding", "windows__slide": "4 minutes"},
+    "per epoch": {"windows__late_panes": "per_epoch"},
+    "count": {"windows__trigger": "{count: 7}"},
+    "session": {"windows__kind": "session", "windows__gap": "25 seconds", "windows__size": "null"},
+}
+
+
+def joins_of_ranges(session: SparkSession, patch: pytest.MonkeyPatch, windows: str, aggregate: str) -> int:
+    """Count the joins of rows with ranges of panes in the plans of a replay."""
+    kept: list[DataFrame] = []
+    keep = MemoryStore.keep
+
+    def recording(self: MemoryStore, name: str, frame: DataFrame, *more: Any) -> DataFrame:
+        kept.append(frame)
+        return keep(self, name, frame, *more)
+
+    patch.setattr(MemoryStore, "keep", recording)
+    pipeline = history.pipeline("t", windows__aggregates=json.dumps({"value": aggregate}), **WINDOWS[windows])
+    panes = replay(frame_of(session, history.events(60), history.SCHEMA), pipeline).panes
+    plans = [str(frame._jdf.queryExecution().optimizedPlan()) for frame in (*kept, panes)]
+    return sum(bool(_RANGE.search(line)) for plan in plans for line in plan.splitlines() if "Join" in line)
+
+
+@pytest.mark.parametrize("windows", WINDOWS)
+def test_no_row_joins_the_panes_that_contain_it(
+    session: SparkSession, monkeypatch: pytest.MonkeyPatch, windows: str
+) -> None:
+    around, of_rows = "round(avg(reading), 1)", "round(percentile(reading, 0.5), 1)"
+    assert not joins_of_ranges(session, monkeypatch, windows, around)
+    assert joins_of_ranges(session, monkeypatch, windows, of_rows)
