@@ -156,9 +156,8 @@ def _of_parts(aggregate: CompiledAggregate) -> Continued:
 
 def _of_calls(name: str, aggregate: SplitAggregate, kinds: Mapping[str, T.DataType]) -> Continued | None:
     """Return an aggregate continued as its calls; None if a call cannot be continued."""
-    found = [_of_call(call, kinds) for call in aggregate.calls]
-    states = [state for state in found if state is not None]
-    if len(states) < len(found) or not (aggregate.is_call or all(state.can_be_stored for state in states)):
+    states = [state for call in aggregate.calls if (state := _of_call(call, kinds)) is not None]
+    if len(states) < len(aggregate.calls) or not (aggregate.is_call or all(state.can_be_stored for state in states)):
         return None
     parts = tuple(part for state in states for part in state.parts)
     if aggregate.is_call and len(parts) == 1:

@@ -118,7 +118,7 @@ def _from_states(
     in_chain = Window.partitionBy(c.COMPONENT, FIRST_SLOT).orderBy(SLOT).rowsBetween(Window.unboundedPreceding, 0)
     merged = {name: part.merge(F.col(name)) for name, part in aggregates.state_parts(going_on).items()}
     merged[ROW_COUNT] = F.sum(ROW_COUNT)
-    # A pane may have no row of its own, but the first of a chain has.
+    # A pane may add no row, but the first of a chain does.
     key = {name: F.first(quoted(name), ignorenulls=True) for name in pipeline.windows.key}
     running = chained.withColumns({name: column.over(in_chain) for name, column in {**key, **merged}.items()})
     finished = running.withColumns(aggregates.finished(going_on)).drop(FIRST_SLOT)

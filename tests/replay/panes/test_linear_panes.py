@@ -29,17 +29,17 @@ WINDOWS = {
 
 def joins_of_ranges(session: SparkSession, patch: pytest.MonkeyPatch, windows: str, aggregate: str) -> int:
     """Count the joins of rows with ranges of panes in the plans of a replay."""
-    kept: list[DataFrame] = []
+    frames: list[DataFrame] = []
     keep = MemoryStore.keep
 
     def recording(self: MemoryStore, name: str, frame: DataFrame, *more: Any) -> DataFrame:
-        kept.append(frame)
+        frames.append(frame)
         return keep(self, name, frame, *more)
 
     patch.setattr(MemoryStore, "keep", recording)
     pipeline = history.pipeline("t", windows__aggregates=json.dumps({"value": aggregate}), **WINDOWS[windows])
     panes = replay(frame_of(session, history.events(60), history.SCHEMA), pipeline).panes
-    plans = [str(frame._jdf.queryExecution().optimizedPlan()) for frame in (*kept, panes)]
+    plans = [str(frame._jdf.queryExecution().optimizedPlan()) for frame in (*frames, panes)]
     return sum(bool(_RANGE.search(line)) for plan in plans for line in plan.splitlines() if "Join" in line)
 
 
