@@ -126,7 +126,7 @@ class Counting:
 
     def _late_of_sessions(self) -> int:
         """How many rows were late for their session, where a late pane may not be a late row."""
-        panes, scanned = self._read_work("scanned_panes"), self._read_work("scanned")
+        panes, scanned = self._read_work("panes_of_scan"), self._read_work("scan")
         return session_row_counts.late_rows(panes, scanned, self._interval, self._pipeline)
 
     def _too_late(self, parts: Sequence[Slice]) -> int:
@@ -134,7 +134,7 @@ class Counting:
         if not self._pipeline.windows.drops_late:
             return staging.row_count(self._lake, self._run.run_id, "late_events")
         if self._of_sessions:
-            too_late = session_panes.too_late_rows(self._read_work("ranked"), self._read_work("scanned"))
+            too_late = session_panes.too_late_rows(self._read_work("ranked"), self._read_work("scan"))
             return too_late.where(holds(self._interval, F.timestamp_millis(c.WINDOW_MS))).count()
         dropped = (self._read_work(f"late_rows/{p.name}").where(p.holds(F.col(c.WINDOW_MS))) for p in parts)
         return sum(rows.where(c.TOO_LATE).count() for rows in dropped)

@@ -91,7 +91,7 @@ class SessionStages:
     @cached_property
     def scanned(self) -> DataFrame:
         """The panes and rows that result from the scan (`session_scan.scanned`)."""
-        return self._store.keep("scanned", session_scan.scanned(self.ranked, self._pipeline))
+        return self._store.keep("scan", session_scan.scanned(self.ranked, self._pipeline))
 
     @cached_property
     def clean_panes(self) -> DataFrame:
@@ -109,7 +109,7 @@ class SessionStages:
             self.scanned, ground.timeline, ground.moving, self._pipeline, until_us=ground.until_us
         )
         panes = session_panes.scanned_panes(firings, self.ranked, self.scanned, ground.compiled)
-        return self._store.keep("scanned_panes", panes)
+        return self._store.keep("panes_of_scan", panes)
 
     @cached_property
     def late_rows(self) -> DataFrame:

@@ -61,7 +61,7 @@ BY_HAND = {
     # A pane may fire early, before there is a watermark.
     "past": lambda rows: sum(row["watermark"] is not None and millis(row["watermark"]) >= row["ts"] for row in rows),
 }
-#: Expressions around aggregates; the last of each group cannot be continued, and runs along the rows.
+#: Expressions around aggregates that late panes continue, and around a sum that runs along the rows of the window.
 AROUND = (
     Aggregate("rounded", "round(avg(id), 1)"),
     Aggregate("span", "max(ts) - min(ts)"),

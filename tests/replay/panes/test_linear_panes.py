@@ -27,8 +27,8 @@ WINDOWS = {
 }
 
 
-def joins_of_ranges(session: SparkSession, patch: pytest.MonkeyPatch, windows: str, aggregate: str) -> int:
-    """Count the joins of rows with ranges of panes in the plans of a replay."""
+def planned(session: SparkSession, patch: pytest.MonkeyPatch, windows: str, aggregate: str) -> list[str]:
+    """Return the operators of all plans of a replay."""
     frames: list[DataFrame] = []
     keep = MemoryStore.keep
 
@@ -40,7 +40,12 @@ def joins_of_ranges(session: SparkSession, patch: pytest.MonkeyPatch, windows: s
     pipeline = history.pipeline("t", windows__aggregates=json.dumps({"value": aggregate}), **WINDOWS[windows])
     panes = replay(frame_of(session, history.events(60), history.SCHEMA), pipeline).panes
     plans = [str(frame._jdf.queryExecution().optimizedPlan()) for frame in (*frames, panes)]
-    return sum(bool(_RANGE.search(line)) for plan in plans for line in plan.splitlines() if "Join" in line)
+    return [line for plan in plans for line in plan.splitlines()]
+
+
+def joins_of_ranges(operators: list[str]) -> list[str]:
+    """Return the joins of rows with ranges of panes."""
+    return [operator for operator in operators if "Join" in operator and _RANGE.search(operator)]
 
 
 @pytest.mark.parametrize("windows", WINDOWS)
@@ -48,5 +53,15 @@ def test_no_row_joins_the_panes_that_contain_it(
     session: SparkSession, monkeypatch: pytest.MonkeyPatch, windows: str
 ) -> None:
     around, of_rows = "round(avg(reading), 1)", "round(percentile(reading, 0.5), 1)"
-    assert not joins_of_ranges(session, monkeypatch, windows, around)
-    assert joins_of_ranges(session, monkeypatch, windows, of_rows)
+    assert not joins_of_ranges(planned(session, monkeypatch, windows, around))
+    assert joins_of_ranges(planned(session, monkeypatch, windows, of_rows))
+
+
+@pytest.mark.parametrize(("aggregate", "runs"), [("percentile(reading, 0.5)", False), ("max_by(site, id)", True)])
+def test_what_reads_all_rows_is_computed_for_panes_and_not_for_each_row(
+    session: SparkSession, monkeypatch: pytest.MonkeyPatch, aggregate: str, *, runs: bool
+) -> None:
+    operators = planned(session, monkeypatch, "tumbling", aggregate)
+    function = aggregate.partition("(")[0]
+    assert any(function in line and "Window [" in line for line in operators) is runs
+    assert bool(joins_of_ranges(operators)) is not runs
