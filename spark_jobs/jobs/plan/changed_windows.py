@@ -120,23 +120,30 @@ def _changed_windows(
         before, after = (
             _ground(spark, pipeline, of_run, store) for of_run, store in ((base, before_store), (run, after_store))
         )
+        is_same = False
         if can_recount(pipeline):
             events = arrival_slices.read(spark, pipeline, _of_all_time(run))
-            census = recounted(before.census, rows.prepared, events, pipeline, after.measures)
-            after_store.keep("census", census, after.small_plans)
-        affected, stretches = _affected(before, after, rows.prepared)
+            again = recounted(before.census, rows.prepared, events, pipeline, after.measures)
+            after_store.keep("census", again.census, after.small_plans)
+            # The generator of a custom watermark reads rows.
+            is_same = again.is_same and base.arrived_to == run.arrived_to and not pipeline.watermark.is_custom
+        affected, stretches = _affected(before, after, rows.prepared, has_same_watermarks=is_same)
         intervals += [Interval(timestamps.moment(start), timestamps.moment(end)) for start, end in stretches]
     counts = dict(zip(COUNTS, (rows.count, rows.invalid, affected), strict=True))
     return ChangedWindows(joined(intervals) or NOTHING, counts)
 
 
-def _affected(before: Ground, after: Ground, changed: DataFrame) -> tuple[int, list[tuple[int, int]]]:
+def _affected(
+    before: Ground, after: Ground, changed: DataFrame, *, has_same_watermarks: bool
+) -> tuple[int, list[tuple[int, int]]]:
     """Return the number of affected windows, or of components of sessions, and the stretches that contain them."""
     if after.pipeline.windows.is_session:
         sessions = affected_sessions.affected_sessions(before, after, changed).distinct().localCheckpoint()
         return sessions.count(), affected_sessions.stretches(sessions, MOST_STRETCHES)
-    windows = affected_windows.affected_windows(before, after, changed).localCheckpoint()
-    return windows.count(), affected_windows.stretches(windows, before, after, MOST_STRETCHES)
+    grounds = [before] if has_same_watermarks else [before, after]
+    windows = affected_windows.affected_windows(before, after, changed, has_same_watermarks=has_same_watermarks)
+    windows = windows.localCheckpoint()
+    return windows.count(), affected_windows.stretches(windows, grounds, MOST_STRETCHES)
 
 
 def _ground(spark: SparkSession, pipeline: Pipeline, run: Run, store: Store) -> Ground:

@@ -16,6 +16,7 @@ The law needs positions and epochs that do not depend on other rows (`obstacle`)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
@@ -47,12 +48,17 @@ def obstacle(pipeline: Pipeline) -> str | None:
     return next((text for text, applies in obstacles.items() if applies), None)
 
 
-def affected_windows(before: Ground, after: Ground, changed: DataFrame) -> DataFrame:
+def affected_windows(
+    before: Ground, after: Ground, changed: DataFrame, *, has_same_watermarks: bool = False
+) -> DataFrame:
     """Return the windows that can differ, among them each that only one of the replays has: `window_ms`, distinct.
 
-    `changed` are the prepared rows that were added or taken away.
+    `changed` are the prepared rows that were added or taken away. With `has_same_watermarks`, all watermarks and
+    calendars of the two are equal: the windows of these rows are all.
     """
     pipeline = after.pipeline
+    if has_same_watermarks:
+        return windows_of_rows(changed, pipeline).distinct()
     buckets = differing_buckets(before, after).localCheckpoint()
     windows = [windows_of_rows(changed, pipeline), _differing_entries(before.calendar, after.calendar)]
     if not buckets.isEmpty():
@@ -63,14 +69,15 @@ def affected_windows(before: Ground, after: Ground, changed: DataFrame) -> DataF
     return reduce(DataFrame.union, windows).distinct()
 
 
-def stretches(affected: DataFrame, before: Ground, after: Ground, most: int) -> list[tuple[int, int]]:
+def stretches(affected: DataFrame, grounds: Sequence[Ground], most: int) -> list[tuple[int, int]]:
     """Return at most `most` stretches of window starts `[start_ms, end_ms)` with all `affected` windows, in order.
 
-    Windows without a row in both replays separate no stretches. If there are too many stretches, those with the fewest
-    windows between them become one.
+    `grounds` are of all replays whose calendars differ. Windows without a row in any of them separate no stretches. If
+    there are too many stretches, those with the fewest windows between them become one.
     """
-    spec = after.pipeline.windows
-    every = before.calendar.select("window_ms").union(after.calendar.select("window_ms")).union(affected).distinct()
+    spec = grounds[0].pipeline.windows
+    calendars = [ground.calendar.select("window_ms") for ground in grounds]
+    every = reduce(DataFrame.union, [*calendars, affected]).distinct()
     # One partition for these windows: a row a window of event time.
     in_order = Window.partitionBy(F.lit(0)).orderBy("window_ms")
     numbered = every.withColumn("number", F.row_number().over(in_order)).join(affected, "window_ms")

@@ -9,7 +9,8 @@ number of rows has a meaning, which the changes give.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -27,7 +28,19 @@ from spark_jobs.replay.watermark.census import census, group_names, is_small
 #: The column of changed rows with the number by which each row has become more, or less.
 CHANGE = c.PREFIX + "change"
 _TOUCHED = "touched_"
-_REPEAT = c.PREFIX + "repeat"
+_REPEAT, _SIDE = c.PREFIX + "repeat", c.PREFIX + "side"
+
+
+@dataclass(frozen=True)
+class Recounted:
+    """The census after a change of rows.
+
+    `is_same`: each group with a place has the same rows and times before and after the change. Then all watermarks are
+    the same too, and so is the calendar.
+    """
+
+    census: DataFrame
+    is_same: bool
 
 
 def can_recount(pipeline: Pipeline) -> bool:
@@ -42,7 +55,7 @@ def recounted(
     events: DataFrame,
     pipeline: Pipeline,
     measures: Mapping[str, Column] | None = None,
-) -> DataFrame:
+) -> Recounted:
     """Return the census of `events`, the source's rows after the change; `before` is the census before it.
 
     `changed` are the prepared rows that were added or taken away, each with `CHANGE`. Only for pipelines that
@@ -54,9 +67,19 @@ def recounted(
     few = F.broadcast(touched) if is_small(touched) else touched
     rows = arrival_order.with_epoch(prepare(_reaching(events, touched, pipeline), pipeline), pipeline)
     near = rows.where(F.col(c.EPOCH).isNotNull() & F.col(c.CLOCK_US).isNotNull())
-    again = _of_groups(census(near, pipeline, measures).where("bucket is not null"), few)
+    again = _of_groups(census(near, pipeline, measures).where("bucket is not null"), few).localCheckpoint()
     stays = _without(before, few)
-    return _with_changes(stays, placed, pipeline, measures).unionByName(again)
+    after = _with_changes(stays, placed, pipeline, measures).unionByName(again)
+    return Recounted(after, is_same=_are_equal(_of_groups(before, few), again, measures or {}))
+
+
+def _are_equal(groups: DataFrame, other: DataFrame, measures: Collection[str]) -> bool:
+    """Return whether two tables have the same groups, whatever the measures of their values."""
+    names = [name for name in other.columns if name not in measures]
+    sides = (rows.select(*names, F.lit(side).alias(_SIDE)) for rows, side in ((groups, 1), (other, -1)))
+    return (
+        reduce(DataFrame.union, sides).groupBy(*names).agg(F.sum(_SIDE).alias(_SIDE)).where(f"{_SIDE} != 0").isEmpty()
+    )
 
 
 def _of_groups(groups: DataFrame, touched: DataFrame) -> DataFrame:

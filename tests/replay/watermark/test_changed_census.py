@@ -76,7 +76,11 @@ def test_a_change_of_rows_changes_the_census_as_a_new_count_would(
     )
     events = frame_of(spark, source.rows, history.SCHEMA)
     again = recounted(census_of(spark, before, pipeline).localCheckpoint(), changed.localCheckpoint(), events, pipeline)
-    assert counted(again) == counted(census_of(spark, source.rows, pipeline))
+    assert counted(again.census) == counted(census_of(spark, source.rows, pipeline))
+    placed, placed_before = (
+        counted(census_of(spark, rows, pipeline).where("bucket is not null")) for rows in (source.rows, before)
+    )
+    assert again.is_same == (placed == placed_before)
 
 
 def test_a_column_of_the_source_may_have_any_name(spark: SparkSession, tmp_path: Path) -> None:
@@ -93,4 +97,22 @@ def test_a_column_of_the_source_may_have_any_name(spark: SparkSession, tmp_path:
     measures = {"highest": F.max("col")}
     changed = prepare(named(deleted), pipeline).withColumn(CHANGE, F.lit(-1))
     again = recounted(of(rows), changed, named(rest), pipeline, measures)
-    assert counted(again.where("bucket is not null")) == counted(of(rest).where("bucket is not null"))
+    assert counted(again.census.where("bucket is not null")) == counted(of(rest).where("bucket is not null"))
+
+
+def test_a_mended_value_leaves_the_census_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    pipeline, rows = history.pipeline(str(tmp_path)), history.events(60)
+    place = next(i for i, row in enumerate(rows) if i > 20 and row["reading"] is not None and row["reading"] < 40)
+    row = rows[place]
+    for other, is_same in (({**row, "reading": 1.0}, True), ({**row, "happened_at": row["stored_at"]}, False)):
+        after = [*rows[:place], other, *rows[place + 1 :]]
+        parts = (([row], -1), ([other], 1))
+        changed = reduce(
+            DataFrame.unionByName,
+            (
+                prepare(frame_of(spark, some, history.SCHEMA), pipeline).withColumn(CHANGE, F.lit(number))
+                for some, number in parts
+            ),
+        )
+        events = frame_of(spark, after, history.SCHEMA)
+        assert recounted(census_of(spark, rows, pipeline), changed, events, pipeline).is_same is is_same
