@@ -12,6 +12,7 @@ _LOCKED = (
     "requirements.lock",
     "spark_jobs/runtime/**",
     "spark_jobs/session.py",
+    "spark_jobs/java_classes.py",
     "spark_jobs/local_rows.py",
     "spark_jobs/__init__.py",
     "tests/conftest.py",

@@ -42,6 +42,7 @@ SMOKE: dict[str, tuple[str, ...]] = {
     "spark_jobs/report": ("tests/report/test_bins.py", "tests/report/test_text.py"),
     "spark_jobs/flights": ("tests/flights/test_landing.py",),
     "spark_jobs/runtime": ("tests/runtime/test_environment.py", "tests/runtime/test_java.py"),
+    "spark_jobs/java_classes": ("tests/test_java_classes.py",),
     "spark_jobs/local_rows": ("tests/test_local_rows.py",),
     "spark_jobs/session": ("tests/test_session.py",),
     "spark_jobs/warm_up": ("tests/runtime/test_class_archive.py",),
