@@ -53,6 +53,7 @@ def live(spark: SparkSession, table: str, lake: Lake) -> dict[str, list[object]]
     return published(spark, lake)
 
 
+@pytest.mark.soak
 def test_a_lake_is_the_same_whatever_settings_new_tables_get(spark: SparkSession, table: str, tmp_path: Path) -> None:
     plain, other = (Lake(str(tmp_path / name), "readings") for name in ("plain", "other"))
     expected = live(spark, table, plain)

@@ -27,6 +27,7 @@ pytestmark = pytest.mark.spark
 ROWS = rows_of([("north", 1, 1), ("north", 60, 60), ("north", 5, 61), ("north", 25, 62)])
 
 
+@pytest.mark.soak
 def test_rows_outside_the_repaired_windows_are_explained_as_before(spark: SparkSession, tmp_path: Path) -> None:
     file, lake = tmp_path / "readings.yaml", Lake(str(tmp_path / "lake"), "readings")
     table = history.land(spark, ROWS, tmp_path / "rows")

@@ -185,6 +185,7 @@ def test_rows_without_a_usable_time_come_and_go(spark: SparkSession, source: Edi
     assert_published(spark, lake, reference.replay(source.rows, pipeline))
 
 
+@pytest.mark.soak
 def test_an_increment_over_a_mended_past_computes_changes_alone(
     spark: SparkSession, source: EditedSource, lake: Lake
 ) -> None:

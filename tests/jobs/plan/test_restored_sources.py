@@ -24,6 +24,7 @@ from tests.support.whole_run import assert_published, run_steps
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 
+@pytest.mark.soak
 def test_rows_that_a_restore_brings_back_are_published_once(spark: SparkSession, tmp_path: Path, lake: Lake) -> None:
     source = EditedSource(spark, tmp_path / "rows", history.events(300))
     source.land()
