@@ -73,13 +73,16 @@ class Ground:
     @cached_property
     def _counted(self) -> tuple[DataFrame, SmallPlans | None]:
         """The census of the rows, and where plans over it run; a small census is read in one piece."""
-        groups = self.store.keep("census", census(self.rows.placed, self.pipeline, self.measures), self.small_plans)
+        groups = self.store.keep("census", self._groups, self.small_plans)
         if not is_small(groups):
-            return self.store.keep("census", groups), None
+            return self.store.keep("census", lambda: groups), None
         if axis(self.pipeline) is Axis.TICKS:
             return groups.coalesce(1), self.small_plans
         # Where rows are epochs, these plans read events as well, which are not few.
-        return self.store.keep("census", groups).coalesce(1), None
+        return self.store.keep("census", lambda: groups).coalesce(1), None
+
+    def _groups(self) -> DataFrame:
+        return census(self.rows.placed, self.pipeline, self.measures)
 
     @property
     def measures(self) -> Mapping[str, Column]:
@@ -106,7 +109,7 @@ class Ground:
         """The advances of the combined watermark (`timeline.advances`)."""
         # Windows share a few thresholds; for sessions every advance counts, and plans over the timeline are not small.
         is_small = not self.pipeline.windows.is_session
-        return self.store.keep("timeline", self._advances(), self.plans if is_small else None)
+        return self.store.keep("timeline", self._advances, self.plans if is_small else None)
 
     def _advances(self) -> DataFrame:
         return timeline.advances(self.moving, self.rows.moving, self.pipeline, until_us=self.until_us)
@@ -119,8 +122,11 @@ class Ground:
     @cached_property
     def calendar(self) -> DataFrame:
         """When each window fires and closes (`calendar.calendar`)."""
-        book = calendar(self.census, self.rows.moving, self.pipeline, until_us=self.until_us, advances=self.advances)
-        return self.store.keep("calendar", book, self.plans)
+        return self.store.keep("calendar", self._calendar, self.plans)
+
+    def _calendar(self) -> DataFrame:
+        advances = self.advances
+        return calendar(self.census, self.rows.moving, self.pipeline, until_us=self.until_us, advances=advances)
 
     def shared(self) -> list[DataFrame]:
         """Keep and return what every slice of windows reads."""
@@ -139,9 +145,9 @@ class Ground:
         """Look firings up in the timeline (`triggers.by_timeline`)."""
         return triggers.by_timeline(self.timeline, self.moving, self.pipeline, until_us=self.until_us)
 
-    def emissions(self) -> DataFrame:
-        """Compute the emissions that a later run may go on from (`resume.emissions`)."""
-        return resume.emissions(self.census, self.rows.moving, self.pipeline, until_us=self.until_us)
+    def emissions(self, census: DataFrame) -> DataFrame:
+        """Compute the emissions that a later run may go on from (`resume.emissions`), from a census of all rows."""
+        return resume.emissions(census, self.rows.moving, self.pipeline, until_us=self.until_us)
 
     def invalid_events(self) -> DataFrame:
         """Return the rows without a usable time and those in quarantine: the columns of `invalid_events`."""

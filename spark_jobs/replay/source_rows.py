@@ -92,7 +92,7 @@ class SourceRows(PlacedRows):
         if self._arrived is not None:
             every, among = prepare(_completed(self._arrived, self._pipeline), self._pipeline), self._rows
         position = arrival_order.position(every, self._pipeline)
-        firsts = self._store.keep("first_rows", left_out.first_rows(every, position, among))
+        firsts = self._store.keep("first_rows", lambda: left_out.first_rows(every, position, among))
         return firsts, left_out.have_copies(firsts)
 
     @cached_property
@@ -100,7 +100,7 @@ class SourceRows(PlacedRows):
         """The prepared rows with their epochs."""
         rows = self.prepared
         if self._pipeline.replay.in_rounds:
-            read = self._store.keep("rounds", rounds.rounds(rows, self._pipeline))
+            read = self._store.keep("rounds", lambda: rounds.rounds(rows, self._pipeline))
             rows = rounds.placed(rows, read, self._pipeline)
         return arrival_order.with_epoch(self._ordered(rows), self._pipeline)
 

@@ -11,6 +11,7 @@ Law: the engine computes the same rows with every store. A store decides only if
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Protocol
 
@@ -25,8 +26,8 @@ from spark_jobs.session import SmallPlans
 class Store(Protocol):
     """Where a replay keeps intermediates and writes tables."""
 
-    def keep(self, name: str, frame: DataFrame, plans: SmallPlans | None = None) -> DataFrame:
-        """Compute `frame` unless `name` is kept already; return the kept rows.
+    def keep(self, name: str, compute: Callable[[], DataFrame], plans: SmallPlans | None = None) -> DataFrame:
+        """Compute rows by `compute` unless `name` is kept already; return the kept rows.
 
         With `plans`, the result belongs to the session of small plans, and so do plans that begin with it.
         """
@@ -39,16 +40,19 @@ class Store(Protocol):
 
 
 class MemoryStore:
-    """Keeps intermediates as local checkpoints. A written part stays a lazy DataFrame: nothing is stored for it."""
+    """Keeps intermediates as local checkpoints. A written part stays a lazy DataFrame: nothing is stored for it.
 
-    def __init__(self) -> None:
-        self._frames: dict[str, DataFrame] = {}
+    `stored` are intermediates by name that are stored already.
+    """
+
+    def __init__(self, stored: Mapping[str, DataFrame] | None = None) -> None:
+        self._frames: dict[str, DataFrame] = dict(stored or {})
         self._parts: dict[tuple[str, str], DataFrame] = {}
 
-    def keep(self, name: str, frame: DataFrame, plans: SmallPlans | None = None) -> DataFrame:
-        """Compute `frame` unless `name` is kept already; return the kept rows, in the session of `frame`."""
+    def keep(self, name: str, compute: Callable[[], DataFrame], plans: SmallPlans | None = None) -> DataFrame:
+        """Compute rows by `compute` unless `name` is kept already; return the kept rows, in their session."""
         if name not in self._frames:
-            self._frames[name] = frame.localCheckpoint()
+            self._frames[name] = compute().localCheckpoint()
         return self._frames[name]
 
     def write(self, table: str, part: str, frame: DataFrame) -> None:

@@ -135,6 +135,15 @@ class Objects:
         if not _is_local(self.home):
             _try_conditional_writes(self)
 
+    def copy(self, folder: str, target: str) -> None:
+        """Copy all objects below a folder into another folder; a store copies them itself."""
+        import obstore
+
+        for entry in self.below(folder):
+            name = f"{folder}/{entry.name}"
+            with self._explained("copied", name):
+                obstore.copy(self._store, self._prefix + name, f"{self._prefix}{target}/{entry.name}")
+
     def find(self, name: str) -> Object | None:
         """Return an object without its content; None if it does not exist."""
         import obstore

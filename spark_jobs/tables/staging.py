@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 from urllib.parse import unquote
@@ -31,6 +32,9 @@ WORKING_PREFIX = "__tm_"
 
 # The suffix of the names of parts of `panes` that contain only retractions.
 RETRACTIONS = "retractions"
+
+#: The format of the rows that a run stores for its later steps, and for later runs. Other columns need another format.
+WORK_FORMAT = "work-1"
 
 _STAGED = tuple(table.name for table in published_tables.ALL if table.statistics)
 # Tables with rows of a key.
@@ -202,37 +206,76 @@ def published_columns(names: list[str]) -> list[str]:
 
 def has_work(lake: Lake, run_id: str, name: str) -> bool:
     """Return whether the run has stored rows under `name`."""
-    return lake.objects.find(_pointer(run_id, name)) is not None
+    return _stored_work(lake, run_id, name) is not None
 
 
-def read_work(spark: SparkSession, lake: Lake, run_id: str, name: str, schema: T.StructType | None = None) -> DataFrame:
-    """Return the rows that the run has stored under `name`. Raises LookupError if it has not.
-
-    With a `schema`, no job has to find it out.
-    """
-    folder = lake.objects.read(_pointer(run_id, name))
-    if folder is None:
+def read_work(spark: SparkSession, lake: Lake, run_id: str, name: str) -> DataFrame:
+    """Return the rows that the run has stored under `name`. Raises LookupError if it has not."""
+    work = _stored_work(lake, run_id, name)
+    if work is None:
         raise LookupError(f"{lake.work(run_id, name)}: no rows are stored")
-    reader = spark.read if schema is None else spark.read.schema(schema)
-    return reader.parquet(data_files.escaped(f"{lake.work(run_id, name)}/{folder.decode()}"))
+    return work.read(spark, lake.work(run_id, name))
 
 
 def write_work_once(
-    rows: DataFrame, lake: Lake, run_id: str, name: str, *, reader: SparkSession | None = None
+    compute: Callable[[], DataFrame], lake: Lake, run_id: str, name: str, reader: SparkSession
 ) -> DataFrame:
-    """Store `rows` under `name`, unless the run has done so, and return them as read from storage.
+    """Store the rows of `compute` under `name`, unless the run has done so; return them as `reader` reads them.
 
-    `reader` is the session that reads them, by default the session of `rows`. Of several processes that store rows of
-    one name, one succeeds, and all read its rows.
+    Of several processes that store rows of one name, one succeeds, and all read its rows.
     """
     if not has_work(lake, run_id, name):
-        folder = uuid4().hex
+        rows, folder = compute(), uuid4().hex
         rows.write.parquet(f"{lake.work(run_id, name)}/{folder}")
-        if not lake.objects.create(_pointer(run_id, name), folder.encode()):
-            lake.objects.remove(f"{work_folder(run_id)}/{name}/{folder}")
-    return read_work(reader or rows.sparkSession, lake, run_id, name, rows.schema)
+        _store(lake, run_id, name, _Work(folder, rows.schema))
+    return read_work(reader, lake, run_id, name)
 
 
-def _pointer(run_id: str, name: str) -> str:
-    """Return the object that names the folder of stored rows. It is written last, so the folder is complete."""
-    return f"{work_folder(run_id)}/{name}/_STORED"
+def copy_work_once(lake: Lake, of_run: str, of_name: str, run_id: str, name: str) -> None:
+    """Store the rows that the run `of_run` has stored under `of_name` under `name`, unless the run has done so.
+
+    Raises LookupError if the other run has stored no rows.
+    """
+    work = _stored_work(lake, of_run, of_name)
+    if work is None:
+        raise LookupError(f"{lake.work(of_run, of_name)}: no rows are stored")
+    if not has_work(lake, run_id, name):
+        folder = uuid4().hex
+        home = f"{work_folder(of_run)}/{of_name}/{work.folder}"
+        lake.objects.copy(home, f"{work_folder(run_id)}/{name}/{folder}")
+        _store(lake, run_id, name, _Work(folder, work.schema))
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Stored rows of a run: their folder below their name, and their columns.
+
+    The object that describes them is written last, so the folder is complete.
+    """
+
+    folder: str
+    schema: T.StructType
+
+    def read(self, spark: SparkSession, home: str) -> DataFrame:
+        return spark.read.schema(self.schema).parquet(data_files.escaped(f"{home}/{self.folder}"))
+
+
+def _store(lake: Lake, run_id: str, name: str, work: _Work) -> None:
+    """Describe stored rows, or delete them if another process has stored rows of the name."""
+    text = json.dumps({"folder": work.folder, "schema": work.schema.jsonValue()})
+    if not lake.objects.create(_description(run_id, name), text.encode()):
+        lake.objects.remove(f"{work_folder(run_id)}/{name}/{work.folder}")
+
+
+def _stored_work(lake: Lake, run_id: str, name: str) -> _Work | None:
+    """Return the rows of this format that a run has stored under `name`; None without such rows."""
+    text = lake.objects.read(_description(run_id, name))
+    if text is None:
+        return None
+    work = json.loads(text)
+    return _Work(work["folder"], T.StructType.fromJson(work["schema"]))
+
+
+def _description(run_id: str, name: str) -> str:
+    """Return the name of the object that describes stored rows."""
+    return f"{work_folder(run_id)}/{name}/{WORK_FORMAT}.json"

@@ -73,7 +73,7 @@ def _staged(rows: Any, lake: Lake, run_id: str, table: str, part: str, *, folder
     return f"stage {table} {part}{suffix}", lake.staged(table, folder or run_id)
 
 
-def _work_table(rows: Any, lake: Lake, run_id: str, name: str, **_: Any) -> tuple[str, str]:
+def _work_table(compute: Any, lake: Lake, run_id: str, name: str, *_: Any) -> tuple[str, str]:
     return f"keep {name}", lake.work(run_id, name)
 
 

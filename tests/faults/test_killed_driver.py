@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline.published_tables import RESULT_TABLES
 from spark_jobs.semantics import reference
-from spark_jobs.tables import delta_log, ledger
+from spark_jobs.tables import delta_log, ledger, staging
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.faults.drivers import PIPELINE, command, started
@@ -25,7 +25,7 @@ from tests.support.whole_run import assert_published
 pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.usefixtures("session")]
 
 MOMENTS: dict[str, str] = {
-    "the census is written": "_work/{run}/census/_STORED",
+    "the census is written": f"_work/{{run}}/census/{staging.WORK_FORMAT}.json",
     "the first slice's panes are staged": "panes/staged/{run}/_delta_log/00000000000000000000.json",
     "the second slice's panes are staged": "panes/staged/{run}/_delta_log/00000000000000000002.json",
 }

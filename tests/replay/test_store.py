@@ -33,9 +33,9 @@ def opened(request: pytest.FixtureRequest, spark: SparkSession, lake: Lake) -> C
 
 
 def test_an_intermediate_is_computed_once(spark: SparkSession, opened: Callable[[], Store]) -> None:
-    assert opened().keep("rows/a", panes(spark, 3)).count() == 3
-    assert opened().keep("rows/a", panes(spark, 5)).count() == 3
-    assert opened().keep("rows/b", panes(spark, 5)).count() == 5
+    assert opened().keep("rows/a", lambda: panes(spark, 3)).count() == 3
+    assert opened().keep("rows/a", lambda: panes(spark, 5)).count() == 3
+    assert opened().keep("rows/b", lambda: panes(spark, 5)).count() == 5
 
 
 def test_a_part_is_written_once_and_read_with_its_working_columns(
@@ -60,8 +60,8 @@ def test_a_table_in_memory_has_all_parts_and_no_working_column(spark: SparkSessi
 
 def test_small_plans_begin_with_a_frame_of_their_session(spark: SparkSession, lake: Lake) -> None:
     plans, store = SmallPlans.interpreted(spark), LakeStore(spark, lake, "r1")
-    assert store.keep("census", panes(spark, 3), plans).sparkSession is plans.session
-    assert store.keep("census", panes(spark, 3)).sparkSession is spark
+    assert store.keep("census", lambda: panes(spark, 3), plans).sparkSession is plans.session
+    assert store.keep("census", lambda: panes(spark, 3)).sparkSession is spark
 
 
 def test_results_that_may_change_lie_in_several_files(

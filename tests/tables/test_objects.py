@@ -56,6 +56,15 @@ def test_objects_are_read_listed_and_deleted(home: str) -> None:
     assert [entry.name for entry in Objects(home).below()] == ["runs/b ö%2F#.json"]
 
 
+def test_a_folder_is_copied(home: str) -> None:
+    objects = Objects(home)
+    for name in ("runs/a/one", "runs/a/deep/two", "runs/b/three"):
+        objects.write(name, name.encode())
+    objects.copy("runs/a", "copies/c")
+    assert [entry.name for entry in objects.below("copies")] == ["c/deep/two", "c/one"]
+    assert objects.read("copies/c/deep/two") == b"runs/a/deep/two"
+
+
 def test_an_object_is_created_once(home: str) -> None:
     objects = Objects(home)
     assert objects.create("one", b"first")

@@ -11,6 +11,7 @@ from expectations.run_context import RunContext
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import PAIRS, WINDOW_RESULTS
 from spark_jobs.replay.rows import timestamps
+from spark_jobs.replay.watermark.census import is_small
 from spark_jobs.semantics.rows.event_time import ARRIVAL_CLOCK_FLOOR_US, LATEST_US
 from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger, published, staging
@@ -44,7 +45,10 @@ def _distances(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str)
         return _counted(_of_pairs(staging.read_staged(spark, lake, run_id, PAIRS.name)), lag_ms)
     if not staging.has_work(lake, run_id, "census"):
         return {}
-    return _counted(_of_census(staging.read_work(interpreting(spark), lake, run_id, "census")), lag_ms)
+    groups = staging.read_work(spark, lake, run_id, "census")
+    if is_small(groups):
+        groups = staging.read_work(interpreting(spark), lake, run_id, "census")
+    return _counted(_of_census(groups), lag_ms)
 
 
 def _of_census(groups: DataFrame) -> DataFrame:

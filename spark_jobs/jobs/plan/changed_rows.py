@@ -23,8 +23,9 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import left_out
 from spark_jobs.replay.rows.arrival_order import holds_map
+from spark_jobs.replay.rows.computed_columns import with_computed
 from spark_jobs.replay.rows.json_text import json_text
-from spark_jobs.replay.rows.prepare import prepare, source_columns
+from spark_jobs.replay.rows.prepare import narrowed, prepare, source_columns
 from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.watermark.changed_census import CHANGE
 from spark_jobs.tables import changed_files, source
@@ -60,11 +61,12 @@ def changed_rows(spark: SparkSession, pipeline: Pipeline, base: Run, run: Run) -
         added.append(_arrivals(spark, pipeline, base, run))
     removed = [_of_files(spark, pipeline, files, base, run, are_added=False)]
     signed = [
-        prepare(rows, pipeline).withColumn(CHANGE, F.lit(sign))
+        _compared(rows, pipeline).withColumn(CHANGE, F.lit(sign))
         for sign, frames in ((1, added), (-1, removed))
         for rows in frames
     ]
-    changed = _difference(signed).localCheckpoint()
+    changed = _difference(signed)
+    changed = (changed if pipeline.sources else prepare(changed, pipeline)).localCheckpoint()
     weight = F.abs(F.col(CHANGE))
     is_invalid = left_out.reason(pipeline).isNotNull()
     sums = {"count": weight, "invalid": F.when(is_invalid, weight)}
@@ -102,21 +104,37 @@ def _arrivals(spark: SparkSession, pipeline: Pipeline, base: Run, run: Run) -> D
     return arrival_slices.arrived_from(rows, pipeline, base.arrived_to)
 
 
+def _compared(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Return the rows as far as the pipeline reads them; those of several sources are prepared one by one."""
+    return prepare(rows, pipeline) if pipeline.sources else narrowed(with_computed(rows, pipeline.source), pipeline)
+
+
 def _difference(signed: Sequence[DataFrame]) -> DataFrame:
-    """Return each prepared row whose number differs, once, with the difference as `CHANGE`.
+    """Return each row whose number differs, once, with the difference as `CHANGE`.
 
     Rows are equal by their source columns, which decide all others.
     """
     rows = reduce(DataFrame.unionByName, signed)
     own = {*source_columns(rows), *([c.SOURCE] if c.SOURCE in rows.columns else [])}
-    keys = [_comparable(field).alias(f"k{i}") for i, field in enumerate(rows.schema) if field.name in own]
-    names = [name for name in rows.columns if name != CHANGE]
-    values = [F.any_value(F.col(quoted(name))).alias(f"v{i}") for i, name in enumerate(names)]
-    counted = rows.groupBy(*keys).agg(F.sum(CHANGE).alias(CHANGE), *values).where(F.col(CHANGE) != 0)
-    return counted.select(*(F.col(f"v{i}").alias(name) for i, name in enumerate(names)), CHANGE)
+    keys, any_values, names = [], [], {}
+    for i, name in enumerate(name for name in rows.columns if name != CHANGE):
+        compared = _comparable(rows.schema[name]) if name in own else []
+        keys += [key.alias(f"k{i}_{j}") for j, key in enumerate(compared)]
+        is_key = len(compared) == 1 and not holds_map(rows.schema[name].dataType)
+        any_values += [] if is_key else [F.any_value(F.col(quoted(name))).alias(f"v{i}")]
+        names[name] = f"k{i}_0" if is_key else f"v{i}"
+    counted = rows.groupBy(*keys).agg(F.sum(CHANGE).alias(CHANGE), *any_values).where(F.col(CHANGE) != 0)
+    return counted.select(*(F.col(value).alias(name) for name, value in names.items()), CHANGE)
 
 
-def _comparable(field: T.StructField) -> Column:
-    """Return a column by which equal values are grouped. Spark groups no variants and no maps, but their text."""
+def _comparable(field: T.StructField) -> list[Column]:
+    """Return the columns by which equal values are grouped. Spark groups no variants and no maps, but their text.
+
+    For Spark the two zeros of floating numbers are equal; as text they differ.
+    """
     value = F.col(quoted(field.name))
-    return json_text(F.struct(value)) if holds_map(field.dataType) else value
+    if holds_map(field.dataType):
+        return [json_text(F.struct(value))]
+    if isinstance(field.dataType, T.FloatType | T.DoubleType):
+        return [value, F.when(value == F.lit(0), value.cast("string"))]
+    return [value]

@@ -17,19 +17,19 @@ from spark_jobs.replay.watermark.census import gathered
 from spark_jobs.session import for_rows
 from spark_jobs.tables import staging
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.ledger import Run
+from spark_jobs.tables.ledger import CHANGED, Run
 
 
 def alternatives(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> list[dict[str, int]]:
     """Return the numbers for the run's settings and for settings around them.
 
     An entry has `out_of_orderness` and `allowed_lateness` (milliseconds), and the rows `on_time`, `late`, `too_late` of
-    the whole source. One job computes all entries. A run that is not replayed, that resumes another or whose census is
-    removed has none.
+    the whole source. One job computes all entries. A run that is not replayed, that resumes another, over changes, or
+    whose census is removed has none.
     """
     if delays.unweighable(pipeline) is not None or axis(pipeline) is not Axis.TICKS:
         return []
-    if run.finished_step(StepName.REPLAY) is None or run.arrived_from is not None:
+    if run.finished_step(StepName.REPLAY) is None or run.arrived_from is not None or run.kind == CHANGED:
         return []
     if not staging.has_work(lake, run.run_id, "census"):
         return []

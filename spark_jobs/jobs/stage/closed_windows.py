@@ -72,7 +72,7 @@ class ClosedWindowsStaging:
         self._store.write("invalid_events", _PART, invalid)
 
     def _write_emissions(self) -> None:
-        self._store.write("advances", _PART, self._closed.later(self._ground.emissions()))
+        self._store.write("advances", _PART, self._closed.later(self._ground.emissions(self._ground.census)))
 
     def _write_results(self, late: DataFrame) -> None:
         """All results of the closed windows that have missed a row more."""

@@ -62,7 +62,7 @@ class JoinStaging:
         self._progress(StepName.REPLAY, f"{rows:,} rows, {invalid:,} of them without a usable time")
         with shuffling(self._spark, rows):
             late, joined = self._late, self._joined
-            dropped = self._store.keep("too_late", late) if self._drops else None
+            dropped = self._store.keep("too_late", lambda: late) if self._drops else None
             without_time = rows_of_inputs(joined.invalid_left, joined.invalid_right, self._join.names)
             with ThreadPoolExecutor(max_workers=3) as pool:
                 beside = [

@@ -5,6 +5,8 @@ Nothing is computed twice: a repeated attempt finds kept intermediates and stage
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.session import SmallPlans
@@ -38,10 +40,10 @@ class LakeStore:
         self._folder, self._apart, self._splits_results = folder, apart, splits_results
         self._prefix = f"{prefix}/" if prefix else ""
 
-    def keep(self, name: str, frame: DataFrame, plans: SmallPlans | None = None) -> DataFrame:
-        """Compute `frame` unless `name` is kept already; return the kept rows, read by small plans or by the job."""
+    def keep(self, name: str, compute: Callable[[], DataFrame], plans: SmallPlans | None = None) -> DataFrame:
+        """Compute rows by `compute` unless `name` is kept already; return them, read by small plans or by the job."""
         reader = self._spark if plans is None else plans.session
-        return staging.write_work_once(frame, self._lake, self._run_id, self._prefix + name, reader=reader)
+        return staging.write_work_once(compute, self._lake, self._run_id, self._prefix + name, reader)
 
     def write(self, table: str, part: str, frame: DataFrame) -> None:
         """Stage `frame` as a part of `table`, unless that part is staged."""

@@ -17,13 +17,13 @@ from time import monotonic
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, PythonException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import StepName
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.plan import arrival_slices, source_changes
+from spark_jobs.jobs.plan import arrival_slices, source_changes, whole_intermediates
 from spark_jobs.jobs.progress import Progress, staged
 from spark_jobs.jobs.stage import overflow
 from spark_jobs.jobs.stage.closed_windows import ClosedWindowsStaging
@@ -183,7 +183,7 @@ class _Staging:
         if self._pipeline.replay.in_rounds:
             self._store.write("drift", "all", self._ground.drift())
         if self._pipeline.quality.max_silence_ms is not None:
-            silent = silence.partitions(self._ground.census, self._pipeline, until_us=self._ground.until_us)
+            silent = silence.partitions(self._whole_census, self._pipeline, until_us=self._ground.until_us)
             self._store.write(silence.TABLE, "all", silent)
         with shuffling(self._spark, counts["rows_read"]):
             if self._pipeline.windows.is_session:
@@ -275,7 +275,16 @@ class _Staging:
             return []
         if self._closed is not None:
             return self._closed.write(pool)
-        return [pool.submit(lambda: self._store.write("advances", "all", self._ground.emissions()))]
+        return [pool.submit(lambda: self._store.write("advances", "all", self._ground.emissions(self._whole_census)))]
+
+    @property
+    def _whole_census(self) -> DataFrame:
+        """The census of all rows; that of a run over changes may be of the rows near its windows."""
+        run_id = self._run.run_id
+        if self._run.kind != CHANGED or not whole_intermediates.is_of_nearby_rows(self._lake, run_id):
+            return self._ground.census
+        census = whole_intermediates.stored(self._spark, self._lake, run_id, "census")
+        return self._ground.census if census is None else census.rows()
 
     def _write_watermarks(self) -> None:
         self._store.write("watermarks", "all", self._ground.watermarks(self._whole))
@@ -290,13 +299,13 @@ class _Staging:
 
         The files of these windows then contain nothing else, and publishing the later run need not copy other windows.
         """
+        if self._run.kind == CHANGED:
+            return settled(self._lake, self._run.run_id, [self._whole])
         also: list[int] = []
         if rows > WORTH_A_SLICE and self._ground.closed is None and self._can_be_resumed:
             open_ms = F.min(F.when(F.col("closes_us").isNull(), F.col("window_ms")))
             row = self._ground.calendar.agg(open_ms.alias("open"), F.min("window_ms").alias("first")).collect()[0]
             also = [] if row.open in (None, row.first) else [row.open]
-        if self._run.kind == CHANGED:
-            return settled(self._lake, self._run.run_id, [self._whole])
         wished = slices_of(self._ground.census, self._whole, count, also)
         parts = settled(self._lake, self._run.run_id, wished)
         if parts != wished:

@@ -48,24 +48,38 @@ def obstacle(pipeline: Pipeline) -> str | None:
     return next((text for text, applies in obstacles.items() if applies), None)
 
 
-def affected_windows(
-    before: Ground, after: Ground, changed: DataFrame, *, has_same_watermarks: bool = False
-) -> DataFrame:
+def affected_windows(before: Ground, after: Ground, changed: DataFrame) -> DataFrame:
     """Return the windows that can differ, among them each that only one of the replays has: `window_ms`, distinct.
 
-    `changed` are the prepared rows that were added or taken away. With `has_same_watermarks`, all watermarks and
-    calendars of the two are equal: the windows of these rows are all.
+    `changed` are the prepared rows that were added or taken away.
     """
-    pipeline = after.pipeline
-    if has_same_watermarks:
-        return windows_of_rows(changed, pipeline).distinct()
+    entries = _differing_entries(before.calendar, after.calendar)
     buckets = differing_buckets(before, after).localCheckpoint()
-    windows = [windows_of_rows(changed, pipeline), _differing_entries(before.calendar, after.calendar)]
-    if not buckets.isEmpty():
+    groups = (after.census, after.calendar)
+    return affected_windows_of(changed, after.pipeline, entries, buckets, late=groups, lives=groups)
+
+
+def affected_windows_of(
+    changed: DataFrame,
+    pipeline: Pipeline,
+    entries: DataFrame | None = None,
+    buckets: DataFrame | None = None,
+    *,
+    late: tuple[DataFrame, DataFrame] | None = None,
+    lives: tuple[DataFrame, DataFrame] | None = None,
+) -> DataFrame:
+    """Return the windows of the law: `window_ms`, distinct.
+
+    `entries` are the windows with differing entries, `buckets` the ranges of `differing_buckets`. `late` are the census
+    groups among which are the late rows of these buckets, and `lives` all groups, each with a calendar.
+    """
+    windows = [windows_of_rows(changed, pipeline), *([] if entries is None else [entries])]
+    if buckets is not None and not buckets.isEmpty():
         few = F.broadcast(buckets) if is_small(buckets) else buckets
-        windows.append(_of_late_rows(after, few))
-        if not pipeline.windows.trigger.is_default:
-            windows.append(_of_lives(after, few))
+        if late is not None:
+            windows.append(_of_late_rows(*late, few, pipeline))
+        if lives is not None and not pipeline.windows.trigger.is_default:
+            windows.append(_of_lives(*lives, few, pipeline))
     return reduce(DataFrame.union, windows).distinct()
 
 
@@ -121,23 +135,21 @@ def _differing_entries(before: DataFrame, after: DataFrame) -> DataFrame:
     return compared.where(~F.col("before").eqNullSafe(F.col("after"))).select("window_ms")
 
 
-def _of_late_rows(after: Ground, buckets: DataFrame) -> DataFrame:
+def _of_late_rows(groups: DataFrame, calendar: DataFrame, buckets: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Return the windows of late rows in buckets that may have another watermark before them.
 
     A row that is late in one of the replays alone is in a window whose entry differs.
     """
-    pipeline = after.pipeline
     oldest, newest = window_assigners.oldest_ms(F.col("slice_ms"), pipeline.windows), F.col("window_ms")
     met = (F.col("bucket") >= F.col(FROM)) & (F.col("bucket") <= F.col(TO))
-    groups = after.census.where("bucket is not null").join(buckets, met, "left_semi")
-    late = late_events.maybe_late(groups, after.calendar, pipeline)
+    moved = groups.where("bucket is not null").join(buckets, met, "left_semi")
+    late = late_events.maybe_late(moved, calendar, pipeline)
     return _between(late, oldest, newest, pipeline)
 
 
-def _of_lives(after: Ground, buckets: DataFrame) -> DataFrame:
+def _of_lives(groups: DataFrame, calendar: DataFrame, buckets: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Return the windows with a differing bucket between their first row and the end of their state."""
-    pipeline = after.pipeline
-    filling = after.census.where("reason is null and kept and bucket is not null")
+    filling = groups.where("reason is null and kept and bucket is not null")
     oldest, newest = window_assigners.oldest_ms(F.col("slice_ms"), pipeline.windows), F.col("window_ms")
     starts = F.array(newest)
     if pipeline.windows.is_sliding:
@@ -149,6 +161,6 @@ def _of_lives(after: Ground, buckets: DataFrame) -> DataFrame:
         .agg(F.min("bucket").alias("first"))
     )
     closes = arrival_order.bucket(F.col("closes_epoch"), pipeline)
-    closed = after.calendar.select("window_ms", F.coalesce(closes, F.lit(NEVER)).alias("last"))
+    closed = calendar.select("window_ms", F.coalesce(closes, F.lit(NEVER)).alias("last"))
     met = (F.col("first") <= F.col(TO)) & (F.col("last") >= F.col(FROM))
     return first.join(closed, "window_ms").join(buckets, met, "left_semi").select("window_ms")

@@ -17,7 +17,7 @@ gone: `late_versions` corrects the version. Null is a key like any other.
 from __future__ import annotations
 
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -95,11 +95,11 @@ class AsOfJoined(JudgedJoin):
 
     @cached_property
     def _groups(self) -> DataFrame:
-        return self._store.keep("summary", join_watermark.summary(self._inputs))
+        return self._store.keep("summary", lambda: join_watermark.summary(self._inputs))
 
     @cached_property
     def _advances(self) -> DataFrame:
-        risen = join_watermark.advances(self._inputs, self._groups, both_inputs, until_us=self._until_us)
+        risen = partial(join_watermark.advances, self._inputs, self._groups, both_inputs, until_us=self._until_us)
         return self._store.keep("advances", risen)
 
     @cached_property

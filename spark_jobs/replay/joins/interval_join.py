@@ -54,7 +54,7 @@ class IntervalJoined(JudgedJoin):
 
     @cached_property
     def _judged(self) -> join_watermark.Judged:
-        groups = self._store.keep("summary", join_watermark.summary(self._inputs))
+        groups = self._store.keep("summary", lambda: join_watermark.summary(self._inputs))
         return join_watermark.judged(self._inputs, groups, self._store)
 
     @cached_property

@@ -67,17 +67,20 @@ class JoinGround(_BothInputs):
             for number, source in enumerate(self._inputs.sources)
         ]
         groups = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), alone)
-        return gathered(self.store.keep("census", groups)), None
+        return gathered(self.store.keep("census", lambda: groups)), None
 
     @cached_property
     def calendar(self) -> DataFrame:
         """When each window fires and closes (`calendar.calendar`)."""
-        passed = self.store.keep("passages", self._passages())
+        return self.store.keep("calendar", self._calendar)
+
+    def _calendar(self) -> DataFrame:
+        passed = self.store.keep("passages", self._passages)
         emissions = passed.where("fires_epoch is not null").select(F.col("fires_epoch").alias("epoch")).distinct()
         reached = join_watermark.after(emissions, self.census, self._inputs).withColumnRenamed("epoch", "fires_epoch")
         joined = passed.join(reached, "fires_epoch", "left")
         clocked = emission.clocked(joined, _CLOCKS, self.census, self.pipeline)
-        return self.store.keep("calendar", self._ended(clocked))
+        return self._ended(clocked)
 
     def _passages(self) -> DataFrame:
         """The epochs that fire and close each window, if they happen: `window_ms`, `fires_epoch`, `closes_epoch`."""

@@ -111,7 +111,7 @@ class Judged:
 def judged(inputs: Inputs, groups: DataFrame, store: Store) -> Judged:
     """Return the rows of `inputs.rows` that `where` keeps, in two parts; `groups` is the stored `summary`."""
     if inputs.are_united:
-        risen = store.keep("advances", advances(inputs, groups, both_inputs))
+        risen = store.keep("advances", lambda: advances(inputs, groups, both_inputs))
         return judged_by(risen, inputs, groups, store)
     rows = inputs.rows.where(c.KEPT).withColumn(_BUCKET, bucket(F.col(c.EPOCH), inputs.together))
     if timeline.is_exact_by_row(inputs.together):
@@ -139,11 +139,11 @@ def _parted(bounded: DataFrame, before: Callable[[DataFrame], DataFrame], togeth
     suspects = bounded.where(_may_be_behind())
     if timeline.is_exact_by_row(together):
         near = suspects.withColumnRenamed(CEILING_MS, c.WATERMARK_MS)
-        return Judged(_ahead(bounded), store.keep("near", near))
-    suspects = store.keep("suspects", suspects.drop(CEILING_MS))
+        return Judged(_ahead(bounded), store.keep("near", lambda: near))
+    suspects = store.keep("suspects", lambda: suspects.drop(CEILING_MS))
     watermarks = before(suspects.select(F.col(c.EPOCH).alias("epoch")).distinct())
     exact = watermarks.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
-    return Judged(_ahead(bounded), store.keep("near", suspects.join(exact, c.EPOCH)))
+    return Judged(_ahead(bounded), store.keep("near", lambda: suspects.join(exact, c.EPOCH)))
 
 
 def ceilings(groups: DataFrame, inputs: Inputs) -> DataFrame:
@@ -234,7 +234,7 @@ def _slowest(points: DataFrame, by: str, sources: list[DataFrame], name: str) ->
 
 def _bounded(rows: DataFrame, bounds: DataFrame, store: Store) -> DataFrame:
     """Return `rows` with the bound of their stretch as `CEILING_MS`; `bounds` has `bucket` and the bound."""
-    stored = store.keep("bounds", bounds.toDF(_BUCKET, CEILING_MS))
+    stored = store.keep("bounds", lambda: bounds.toDF(_BUCKET, CEILING_MS))
     return rows.join(F.broadcast(stored) if is_small(stored) else stored, _BUCKET).drop(_BUCKET)
 
 

@@ -116,10 +116,10 @@ def places(rows: KeyRows, advances: DataFrame, store: Store) -> DataFrame:
     counts = F.col(_PLACE).isin(_EMISSION, _EVENT) | fires
     counted = _beside_each_other(_all_places(rows), rows.keys).where(counts)
     if not rows.is_exact:
-        counted = _with_watermarks(store.keep("late_candidates", counted), advances).where(counts)
+        counted = _with_watermarks(store.keep("late_candidates", lambda: counted), advances).where(counts)
     group = F.when(F.col(_PLACE) == _VERSION, F.col(_W)).otherwise(F.col(AT))
     distinct = counted.groupBy(*rows.keys, _SINCE, _PLACE, group.alias(_W))
-    return store.keep("late_places", distinct.agg(*(F.min(name).alias(name) for name in (AT, CELL, NEXT, ANY))))
+    return store.keep("late_places", lambda: distinct.agg(*(F.min(name).alias(name) for name in (AT, CELL, NEXT, ANY))))
 
 
 def at_event_times(placed: DataFrame, keys: Sequence[str]) -> DataFrame:

@@ -66,7 +66,7 @@ def late_versions(
     """Return what the late left rows of `judged` find. `advances` are stored; `together` defines the epochs."""
     late = judged.near.where(lateness.is_reached(F.col(c.TS_MS), F.col(c.WATERMARK_MS)))
     distinct = late.where(is_side(LEFT)).select(*keys, c.TS_MS, c.WATERMARK_MS).distinct()
-    late_left = store.keep("late_left", distinct)
+    late_left = store.keep("late_left", lambda: distinct)
     if late_left.isEmpty():
         return LateVersions(keys, None)
     rows = KeyRows(judged, list(keys), late_left, timeline.is_exact_by_row(together))
@@ -77,7 +77,7 @@ def late_versions(
     late_rows = null_safe_join(late_rows, key_firings.fired(placed, keys, advances), [*keys, AT])
     compared = _compared(late_rows, _late_versions(rows, at_times), keys)
     decided = _decided(compared, advances, keys, closes=together.replay.closes)
-    return LateVersions(keys, store.keep("late_versions", decided))
+    return LateVersions(keys, store.keep("late_versions", lambda: decided))
 
 
 def corrected(matched: DataFrame, version: str, late: LateVersions) -> DataFrame:

@@ -99,8 +99,9 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def narrowed(events: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Return source rows with the columns that the replay uses; `events` themselves if it uses all."""
-    names = used_columns.used(events.columns, pipeline)
+    """Return source rows with the columns that the replay uses, and with working columns; `events` if it uses all."""
+    used = used_columns.used(events.columns, pipeline)
+    names = [name for name in events.columns if name in used or name.startswith(c.PREFIX)]
     return events if len(names) == len(events.columns) else events.select(*map(quoted, names))
 
 

@@ -69,14 +69,14 @@ class PaneStages:
         if epochs is None:
             if not late_events.may_hold_late(groups, book, pipeline):
                 behind = behind.limit(0)
-            behind = store.keep(f"behind/{name}", behind, self._ground.plans)
+            behind = store.keep(f"behind/{name}", lambda: behind, self._ground.plans)
             watermarks = self._ground.missed_watermarks(late_events.epochs_of(behind))
         else:
-            watermarks = self._ground.missed_watermarks(epochs)
-            watermarks = store.keep(f"missed_watermarks/{name}", watermarks, self._ground.plans)
+            compute = partial(self._ground.missed_watermarks, epochs)
+            watermarks = store.keep(f"missed_watermarks/{name}", compute, self._ground.plans)
             if watermarks.isEmpty():
                 behind = behind.limit(0)
-        return store.keep(f"late_rows/{name}", late_events.late_rows(behind, watermarks, pipeline))
+        return store.keep(f"late_rows/{name}", lambda: late_events.late_rows(behind, watermarks, pipeline))
 
     @property
     def _groups(self) -> DataFrame:
@@ -166,7 +166,7 @@ class PaneStages:
         rows, results = self._ground.rows.prepared_of(part), self._store.read("window_results", part.name)
         if complete_results.results_lack_only_dropped_rows(source_columns(rows), pipeline):
             dropping = complete_results.dropping(self.late_rows, pipeline).where(self._owns_row())
-            dropping = self._store.keep(f"dropping/{part.name}", dropping)
+            dropping = self._store.keep(f"dropping/{part.name}", lambda: dropping)
             return complete_results.of_dropping(rows, dropping, results, book, pipeline)
         panes = self._every_pane() if pipeline.windows.discards else None
         return complete_results.of_all(rows, results, panes, book, pipeline)

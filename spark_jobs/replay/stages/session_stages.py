@@ -44,14 +44,14 @@ class SessionStages:
 
     @cached_property
     def _before(self) -> DataFrame:
-        before = timeline.before(self._ground.moving, self._ground.timeline, self._pipeline)
-        return self._store.keep("before", before)
+        ground = self._ground
+        return self._store.keep("before", lambda: timeline.before(ground.moving, ground.timeline, self._pipeline))
 
     @cached_property
     def components(self) -> DataFrame:
         """The components of each key's rows (`session_components.components`)."""
         components = session_components.components(self._ground.rows.filling, self._before, self._ground.compiled)
-        return self._store.keep("components", components)
+        return self._store.keep("components", lambda: components)
 
     @property
     def _own_components(self) -> DataFrame:
@@ -63,18 +63,18 @@ class SessionStages:
     @cached_property
     def unclean(self) -> DataFrame:
         """The components whose rows are scanned (`session_components.unclean`)."""
-        return self._store.keep("unclean", session_components.unclean(self._own_components, self._pipeline))
+        return self._store.keep("unclean", lambda: session_components.unclean(self._own_components, self._pipeline))
 
     @cached_property
     def unclean_rows(self) -> DataFrame:
         """The rows of unclean components (`session_components.rows_of`)."""
         rows = session_components.rows_of(self.unclean, self._ground.rows.filling, self._pipeline)
-        return self._store.keep("unclean_rows", rows)
+        return self._store.keep("unclean_rows", lambda: rows)
 
     @cached_property
     def ranked(self) -> DataFrame:
         """The rows of unclean components in the order of the scan (`session_scan.ranked`)."""
-        return self._store.keep("ranked", session_scan.ranked(self._judged(self.unclean_rows)))
+        return self._store.keep("ranked", lambda: session_scan.ranked(self._judged(self.unclean_rows)))
 
     def _judged(self, rows: DataFrame) -> DataFrame:
         """Return `rows` with `WATERMARK_MS`, the watermark before each.
@@ -91,7 +91,7 @@ class SessionStages:
     @cached_property
     def scanned(self) -> DataFrame:
         """The panes and rows that result from the scan (`session_scan.scanned`)."""
-        return self._store.keep("scan", session_scan.scanned(self.ranked, self._pipeline))
+        return self._store.keep("scan", lambda: session_scan.scanned(self.ranked, self._pipeline))
 
     @cached_property
     def clean_panes(self) -> DataFrame:
@@ -109,7 +109,7 @@ class SessionStages:
             self.scanned, ground.timeline, ground.moving, self._pipeline, until_us=ground.until_us
         )
         panes = session_panes.scanned_panes(firings, self.ranked, self.scanned, ground.compiled)
-        return self._store.keep("panes_of_scan", panes)
+        return self._store.keep("panes_of_scan", lambda: panes)
 
     @cached_property
     def late_rows(self) -> DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -28,7 +28,8 @@ class TriggerStages(PaneStages):
         ground, pipeline = self._ground, self._ground.compiled
         accepted = triggers.accepted(self.on_time, self.late_rows, ground.moving, ground.timeline, pipeline)
         in_time, late = (rows.where(self._owns_row()) for rows in accepted)
-        return self._store.keep(f"panes/{self._part.name}", triggers.panes(in_time, late, ground.fire, pipeline))
+        panes = partial(triggers.panes, in_time, late, ground.fire, pipeline)
+        return self._store.keep(f"panes/{self._part.name}", panes)
 
     @property
     def first_panes(self) -> Sequence[Write]:

@@ -18,29 +18,35 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Order, Pipeline
+from spark_jobs.replay.replacement import Replacement, with_keys
 from spark_jobs.replay.rows import arrival_order
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.epochs import Axis, axis
 from spark_jobs.replay.rows.prepare import prepare
 from spark_jobs.replay.rows.quoting import quoted
-from spark_jobs.replay.watermark.census import census, group_names, is_small
+from spark_jobs.replay.watermark.census import census, group_names
 
 #: The column of changed rows with the number by which each row has become more, or less.
 CHANGE = c.PREFIX + "change"
-_TOUCHED = "touched_"
 _REPEAT, _SIDE = c.PREFIX + "repeat", c.PREFIX + "side"
 
 
 @dataclass(frozen=True)
 class Recounted:
-    """The census after a change of rows.
+    """The census after a change of rows, as a replacement of groups of the census `before` it.
 
     `is_same`: each group with a place has the same rows and times before and after the change. Then all watermarks are
     the same too, and so is the calendar.
     """
 
-    census: DataFrame
+    before: DataFrame
+    groups: Replacement
     is_same: bool
+
+    @property
+    def census(self) -> DataFrame:
+        """The census after the change."""
+        return self.groups.of(self.before)
 
 
 def can_recount(pipeline: Pipeline) -> bool:
@@ -64,13 +70,15 @@ def recounted(
     placed = arrival_order.with_epoch(changed, pipeline)
     counted = census(placed, pipeline).where("bucket is not null").select(*group_names(pipeline, placed)).distinct()
     touched = counted.localCheckpoint()
-    few = F.broadcast(touched) if is_small(touched) else touched
     rows = arrival_order.with_epoch(prepare(_reaching(events, touched, pipeline), pipeline), pipeline)
     near = rows.where(F.col(c.EPOCH).isNotNull() & F.col(c.CLOCK_US).isNotNull())
-    again = _of_groups(census(near, pipeline, measures).where("bucket is not null"), few).localCheckpoint()
-    stays = _without(before, few)
-    after = _with_changes(stays, placed, pipeline, measures).unionByName(again)
-    return Recounted(after, is_same=_are_equal(_of_groups(before, few), again, measures or {}))
+    again = with_keys(census(near, pipeline, measures).where("bucket is not null"), touched).localCheckpoint()
+    # Groups without a place are few, and all are replaced.
+    unplaced = before.where("bucket is null").localCheckpoint()
+    keys = touched.union(unplaced.select(*touched.columns)).localCheckpoint()
+    now = again.unionByName(_with_changes(unplaced, placed, pipeline, measures)).localCheckpoint()
+    is_same = _are_equal(with_keys(before, touched), again, measures or {})
+    return Recounted(before, Replacement(keys, now), is_same=is_same)
 
 
 def _are_equal(groups: DataFrame, other: DataFrame, measures: Collection[str]) -> bool:
@@ -82,26 +90,10 @@ def _are_equal(groups: DataFrame, other: DataFrame, measures: Collection[str]) -
     )
 
 
-def _of_groups(groups: DataFrame, touched: DataFrame) -> DataFrame:
-    return groups.join(_renamed(touched), _same(groups, touched), "left_semi")
-
-
-def _without(groups: DataFrame, touched: DataFrame) -> DataFrame:
-    return groups.join(_renamed(touched), _same(groups, touched), "left_anti")
-
-
-def _renamed(touched: DataFrame) -> DataFrame:
-    return touched.withColumnsRenamed({name: _TOUCHED + name for name in touched.columns})
-
-
-def _same(groups: DataFrame, touched: DataFrame) -> Column:
-    return reduce(Column.__and__, (groups[name].eqNullSafe(F.col(_TOUCHED + name)) for name in touched.columns))
-
-
 def _with_changes(
-    groups: DataFrame, changed: DataFrame, pipeline: Pipeline, measures: Mapping[str, Column] | None
+    unplaced: DataFrame, changed: DataFrame, pipeline: Pipeline, measures: Mapping[str, Column] | None
 ) -> DataFrame:
-    """Return `groups` with other numbers of rows in the groups without a place, as `changed` changes them."""
+    """Return the groups without a place with other numbers of rows, as `changed` changes them."""
     names = group_names(pipeline, changed)
     weighed = changed.withColumn(c.COPY, F.abs(F.col(CHANGE)))
     parts = []
@@ -109,13 +101,12 @@ def _with_changes(
         of_sign = weighed.where(F.signum(F.col(CHANGE)) == sign)
         repeats = F.explode(F.array_repeat(F.lit(0), F.col(c.COPY).cast("int"))).alias(_REPEAT)
         each = of_sign.select("*", repeats).drop(_REPEAT, c.COPY)
-        unplaced = census(each, pipeline, measures).where("bucket is null")
-        parts.append(unplaced.withColumn("row_count", F.col("row_count") * F.lit(sign)))
-    placed = groups.where("bucket is not null")
-    every = reduce(DataFrame.unionByName, [groups.where("bucket is null"), *parts])
+        moved = census(each, pipeline, measures).where("bucket is null")
+        parts.append(moved.withColumn("row_count", F.col("row_count") * F.lit(sign)))
+    every = reduce(DataFrame.unionByName, [unplaced, *parts])
     highest = [F.max(name).alias(name) for name in every.columns if name not in (*names, "row_count")]
     summed = every.groupBy(*names).agg(F.sum("row_count").alias("row_count"), *highest).where("row_count > 0")
-    return placed.unionByName(summed.select(*placed.columns))
+    return summed.select(*unplaced.columns)
 
 
 def _reaching(events: DataFrame, touched: DataFrame, pipeline: Pipeline) -> DataFrame:

@@ -48,16 +48,31 @@ def calendar(
     - `watermark_ms`: after the firing emission; null for MAX and for an open window
     - `partition_watermarks`: at the firing emission
     """
+    windows = windows_of_groups(groups, pipeline)
+    of_windows = entries(windows, groups, rows, pipeline, until_us=until_us, advances=advances)
+    book = marked(of_windows, groups, pipeline)
+    return book.select("window_ms", "holds", *(name for name in of_windows.columns if name != "window_ms"))
+
+
+def entries(
+    windows: DataFrame,
+    groups: DataFrame,
+    rows: DataFrame,
+    pipeline: Pipeline,
+    *,
+    until_us: int | None = None,
+    advances: DataFrame | None = None,
+) -> DataFrame:
+    """Return the entries of `windows` (`window_ms`) as in `calendar`, without `holds`."""
     moves = moving(groups, pipeline)
     if advances is None:
-        clocked = _passed(groups, rows, pipeline, until_us)
+        clocked = _passed(windows, moves, rows, pipeline, until_us)
     else:
-        clocked = marked(read_off(windows_of_groups(groups, pipeline), advances, pipeline), groups, pipeline)
+        clocked = read_off(windows, advances, pipeline)
     end = moves.agg(F.coalesce(F.lit(until_us).cast("long"), F.max("last_clock_us")).alias("end_us"))
     ends = F.col("end_us") if pipeline.replay.closes else F.lit(None).cast("long")
     return clocked.crossJoin(F.broadcast(end)).select(
         "window_ms",
-        "holds",
         "fires_epoch",
         "closes_epoch",
         F.coalesce("fires_us", ends).alias("fires_us"),
@@ -74,8 +89,13 @@ def passages(
 
     A cell is the latest window that a census group passes.
     """
-    moves = moving(groups, pipeline)
-    passages_of_rows = first_passages(moves, windows_of_groups(groups, pipeline), pipeline, cells)
+    return _passages(windows_of_groups(groups, pipeline), moving(groups, pipeline), pipeline, cells, until_us)
+
+
+def _passages(
+    windows: DataFrame, moves: DataFrame, pipeline: Pipeline, cells: Mapping[str, Column], until_us: int | None
+) -> DataFrame:
+    passages_of_rows = first_passages(moves, windows, pipeline, cells)
     return emission.happened(passages_of_rows, list(cells), moves, pipeline, until_us=until_us)
 
 
@@ -119,15 +139,16 @@ def _filling(groups: DataFrame) -> DataFrame:
     return groups.where(F.col("reason").isNull() & F.col("kept") & F.col("window_ms").isNotNull())
 
 
-def _passed(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, until_us: int | None) -> DataFrame:
-    """Return the calendar by first passages; `fires_us` and `closes_us` without the end of the input."""
-    moves = moving(groups, pipeline)
+def _passed(
+    windows: DataFrame, moves: DataFrame, rows: DataFrame, pipeline: Pipeline, until_us: int | None
+) -> DataFrame:
+    """Return the entries by first passages; `fires_us` and `closes_us` without the end of the input."""
     if pipeline.watermark.moves_at_every_tick:
-        passed = time_lag.passages(windows_of_groups(groups, pipeline), moves, pipeline, until_us=until_us)
+        passed = time_lag.passages(windows, moves, pipeline, until_us=until_us)
     else:
         cells = {"fires_epoch": F.col(FIRE_CELL), "closes_epoch": F.col(CLOSE_CELL)}
-        passed = passages(groups, pipeline, cells, until_us=until_us)
-    passed = marked(passed, groups, pipeline).localCheckpoint()
+        passed = _passages(windows, moves, pipeline, cells, until_us)
+    passed = passed.localCheckpoint()
     emissions = passed.where("fires_epoch is not null").select(F.col("fires_epoch").alias("epoch")).distinct()
     points = combined.points_after(emissions, pipeline)
     reached = combined.combined(points, moves, rows, pipeline).withColumnRenamed("epoch", "fires_epoch")
@@ -136,7 +157,7 @@ def _passed(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, until_us: in
 
 
 def read_off(windows: DataFrame, advances: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Return the calendar of `windows`, without `holds`, from the advances of the combined watermark."""
+    """Return the entries of `windows` from the advances of the combined watermark."""
     start, spec = F.col("window_ms"), pipeline.windows
     fired = timeline.first_reaching(windows.withColumn("threshold_ms", window_assigners.last_ms(start, spec)), advances)
     closed = timeline.first_reaching(

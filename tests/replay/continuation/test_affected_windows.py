@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay.continuation import nearby_changes
 from spark_jobs.replay.continuation.affected_windows import affected_windows
 from spark_jobs.replay.ground import Ground
 from spark_jobs.replay.rows.prepare import prepare
 from spark_jobs.replay.source_rows import SourceRows
 from spark_jobs.replay.store import MemoryStore
+from spark_jobs.replay.watermark.changed_census import CHANGE, recounted
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.rows.instants import micros
 from tests.support import history
@@ -38,8 +41,12 @@ def ground(spark: SparkSession, rows: list[Row], pipeline: Pipeline) -> Ground:
 
 
 def changed(spark: SparkSession, before: list[Row], after: list[Row], pipeline: Pipeline) -> DataFrame:
-    rows = [row for row in before if row not in after] + [row for row in after if row not in before]
-    return prepare(frame_of(spark, rows, history.SCHEMA), pipeline)
+    parts = (([row for row in before if row not in after], -1), ([row for row in after if row not in before], 1))
+    frames = [
+        prepare(frame_of(spark, rows, history.SCHEMA), pipeline).withColumn(CHANGE, F.lit(number))
+        for rows, number in parts
+    ]
+    return frames[0].unionByName(frames[1])
 
 
 def rows_by_window(rows: list[Row], pipeline: Pipeline) -> dict[int, list[str]]:
@@ -58,9 +65,15 @@ def differing(before: list[Row], after: list[Row], pipeline: Pipeline) -> set[in
 
 
 def affected(spark: SparkSession, before: list[Row], after: list[Row], pipeline: Pipeline) -> set[int]:
+    """Return the affected windows, which are those seen from nearby too."""
     old, new = (ground(spark, rows, pipeline) for rows in (before, after))
-    rows = affected_windows(old, new, changed(spark, before, after, pipeline)).collect()
-    return {row["window_ms"] for row in rows}
+    rows = changed(spark, before, after, pipeline).localCheckpoint()
+    windows = {row["window_ms"] for row in affected_windows(old, new, rows).collect()}
+    events = frame_of(spark, after, history.SCHEMA)
+    census = recounted(old.census, rows, events, pipeline, new.measures)
+    nearby = {row["window_ms"] for row in nearby_changes.affected_windows(old, new, census, rows).collect()}
+    assert nearby == windows
+    return windows
 
 
 def with_row(index: int, **values: Any) -> list[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -30,11 +31,12 @@ class CountingStore(MemoryStore):
 
     joined_rows = 0
 
-    def keep(self, name: str, frame: DataFrame, plans: SmallPlans | None = None) -> DataFrame:
+    def keep(self, name: str, compute: Callable[[], DataFrame], plans: SmallPlans | None = None) -> DataFrame:
         if name == "late_versions":
+            frame = compute()
             frame.collect()
             self.joined_rows += rows_of_joins(frame._jdf.queryExecution().executedPlan())
-        return super().keep(name, frame, plans)
+        return super().keep(name, compute, plans)
 
 
 def rows_of_joins(plan: Any) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -32,9 +33,12 @@ def planned(session: SparkSession, patch: pytest.MonkeyPatch, windows: str, aggr
     frames: list[DataFrame] = []
     keep = MemoryStore.keep
 
-    def recording(self: MemoryStore, name: str, frame: DataFrame, *more: Any) -> DataFrame:
-        frames.append(frame)
-        return keep(self, name, frame, *more)
+    def recording(self: MemoryStore, name: str, compute: Callable[[], DataFrame], *more: Any) -> DataFrame:
+        def recorded() -> DataFrame:
+            frames.append(compute())
+            return frames[-1]
+
+        return keep(self, name, recorded, *more)
 
     patch.setattr(MemoryStore, "keep", recording)
     pipeline = history.pipeline("t", windows__aggregates=json.dumps({"value": aggregate}), **WINDOWS[windows])

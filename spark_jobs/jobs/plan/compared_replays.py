@@ -1,0 +1,148 @@
+"""Two replays of one pipeline, compared: which windows a run over changes has to compute, and what it reads for them.
+
+The replay that the published results come from (`base`) and the new one are compared by their grounds. The ground of
+the new replay is kept in the lake, where the step `replay` continues with it. A ground that `base` has kept is read
+again, where that run began at the first row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.jobs.plan import arrival_slices, whole_intermediates
+from spark_jobs.jobs.plan.whole_intermediates import Intermediate
+from spark_jobs.jobs.stage.lake_store import LakeStore
+from spark_jobs.jobs.stage.slices import whole
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay.continuation import affected_sessions, affected_windows, nearby_changes
+from spark_jobs.replay.ground import Ground
+from spark_jobs.replay.replacement import Replacement
+from spark_jobs.replay.source_rows import SourceRows
+from spark_jobs.replay.store import MemoryStore, Store
+from spark_jobs.replay.watermark.changed_census import Recounted, can_recount, recounted
+from spark_jobs.replay.watermark.nearby_groups import has_nearby_groups
+from spark_jobs.session import SmallPlans
+from spark_jobs.tables.interval import Interval
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.run import Run
+
+#: A run has at most so many stretches of windows: each is a part of the conditions of its queries.
+MOST_STRETCHES = 200
+_BEFORE = "before"
+
+
+class ComparedReplays:
+    """Two replays of one pipeline, compared: that of the run `base`, and that of `run`, which reads other rows.
+
+    `changed` are the prepared rows by which their inputs differ. With `keeps`, intermediates are kept in the lake.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        pipeline: Pipeline,
+        lake: Lake,
+        base: Run,
+        run: Run,
+        changed: DataFrame,
+        *,
+        keeps: bool,
+    ) -> None:
+        self._pipeline, self._run_id, self._changed = pipeline, run.run_id, changed
+        self._earlier_store = _EarlierStore(spark, lake, run.run_id, base) if keeps else None
+        self._store: Store = LakeStore(spark, lake, run.run_id) if keeps else MemoryStore()
+        self._before = _ground(spark, pipeline, base, self._earlier_store or MemoryStore())
+        self._after = _ground(spark, pipeline, run, self._store)
+        self._is_of_windows = not pipeline.windows.is_session
+        self._is_nearby = can_recount(pipeline) and has_nearby_groups(pipeline) and self._is_of_windows
+        self._census: Recounted | None = None
+        if can_recount(pipeline):
+            events = arrival_slices.read(spark, pipeline, _of_all_time(run))
+            self._census = recounted(self._before.census, changed, events, pipeline, self._after.measures)
+
+    def affected(self) -> tuple[int, list[tuple[int, int]]]:
+        """Return the number of affected windows, or of components of sessions, and the stretches that contain them."""
+        if self._census is not None and not self._is_nearby:
+            self._store.keep("census", partial(getattr, self._census, "census"), self._after.small_plans)
+        if not self._is_of_windows:
+            sessions = affected_sessions.affected_sessions(self._before, self._after, self._changed)
+            sessions = sessions.distinct().localCheckpoint()
+            return sessions.count(), affected_sessions.stretches(sessions, MOST_STRETCHES)
+        windows = self._affected_windows().localCheckpoint()
+        # Few windows are known from the changed replay alone, and all of them are affected.
+        grounds = [self._before] if self._is_nearby or self._has_same_watermarks else [self._before, self._after]
+        return windows.count(), affected_windows.stretches(windows, grounds, MOST_STRETCHES)
+
+    def _affected_windows(self) -> DataFrame:
+        if self._is_nearby and self._census is not None:
+            return nearby_changes.affected_windows(self._before, self._after, self._census, self._changed)
+        if self._has_same_watermarks:
+            return affected_windows.affected_windows_of(self._changed, self._pipeline)
+        return affected_windows.affected_windows(self._before, self._after, self._changed)
+
+    @property
+    def _has_same_watermarks(self) -> bool:
+        """Whether all watermarks of the two replays are equal; the generator of a custom watermark reads rows."""
+        is_same = self._census is not None and self._census.is_same
+        return is_same and self._before.until_us == self._after.until_us and not self._pipeline.watermark.is_custom
+
+    def keep(self, interval: Interval) -> None:
+        """Keep what a run over the interval reads, where that is not all, and what the run after it begins with."""
+        store, census, pipeline = self._earlier_store, self._census, self._pipeline
+        if not self._is_nearby or census is None or store is None:
+            return
+        # First the census of all rows: without it, a census under its own name would count as that.
+        whole_intermediates.store_replaced(self._run_id, "census", store.stored("census"), census.groups)
+        part, book, start = whole(interval), self._before.calendar, F.col("window_ms")
+        around = nearby_changes.windows_around(part, pipeline)
+        nearby = partial(nearby_changes.census_around, around, census, book, pipeline)
+        self._store.keep("census", nearby, self._after.small_plans)
+        entries = None
+        if self._has_same_watermarks:
+            self._store.keep("calendar", lambda: book.where(around.holds(start)), self._after.small_plans)
+        else:
+            replaced = book.where(part.holds(start)).select("window_ms").localCheckpoint()
+            entries = Replacement(replaced, self._after.calendar.where(part.holds(start)).localCheckpoint())
+        whole_intermediates.store_replaced(self._run_id, "calendar", store.stored("calendar"), entries)
+
+
+def _ground(spark: SparkSession, pipeline: Pipeline, run: Run, store: Store) -> Ground:
+    """Return the ground of all rows that had arrived for a run."""
+    rows = SourceRows(arrival_slices.read(spark, pipeline, _of_all_time(run)), pipeline, store)
+    plans = SmallPlans.interpreted(spark)
+    return Ground(rows, pipeline, store, until_us=arrival_slices.until_us(run), plans=plans)
+
+
+def _of_all_time(run: Run) -> Run:
+    return replace(run, interval_start=None, interval_end=None, stretches=(), arrived_from=None)
+
+
+class _EarlierStore(LakeStore):
+    """Keeps the ground of the replay before a change, and reads what the earlier run itself has kept of it."""
+
+    def __init__(self, spark: SparkSession, lake: Lake, run_id: str, earlier: Run) -> None:
+        super().__init__(spark, lake, run_id, prefix=_BEFORE)
+        # The census of a run that goes on has the rows that matter alone.
+        self._earlier = None if earlier.arrived_from is not None else earlier.run_id
+
+    def keep(self, name: str, compute: Callable[[], DataFrame], plans: SmallPlans | None = None) -> DataFrame:
+        """Return the rows that the earlier run has kept, or else keep those of `compute`."""
+        intermediate = self._of_earlier(name)
+        if intermediate is None:
+            return super().keep(name, compute, plans)
+        return intermediate.rows(None if plans is None else plans.session)
+
+    def stored(self, name: str) -> Intermediate:
+        """Return where kept rows are stored."""
+        own = Intermediate(self._spark, self._lake, self._run_id, f"{_BEFORE}/{name}")
+        return self._of_earlier(name) or own
+
+    def _of_earlier(self, name: str) -> Intermediate | None:
+        if self._earlier is None:
+            return None
+        return whole_intermediates.stored(self._spark, self._lake, self._earlier, name)
