@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.tables import commit_files, data_files, delta_log, delta_transaction, pruning, staging, stored_names
+from spark_jobs.tables import commit_files, data_files, delta_log, delta_transaction, pruning, staging
 from spark_jobs.tables.change_files import ChangeFiles
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.interval import Interval
@@ -130,12 +130,8 @@ class ReplacedRows:
         """
         folder = carried_folder(self._run_id, self._transaction.read_version)
         target = self._lake.staged(self._table, folder)
-        statistics = staging.statistics_option(self._table, remaining.columns)
         try:
-            stored = stored_names.stored(remaining)
-            stored.write.format("delta").mode("append").option(*statistics).options(
-                **delta_transaction.PLAIN_NAMES
-            ).save(target)
+            staging.write_part(remaining, target, self._table, "carried over")
         except Exception:
             with suppress(LakeError):
                 Objects(self._lake.path(self._table)).remove(staged_folder(folder))

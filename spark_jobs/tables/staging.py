@@ -50,8 +50,12 @@ def stage(rows: DataFrame, lake: Lake, run_id: str, table: str, part: str, *, fo
 
     The folder is the run's, or `folder` for rows that are published in another way.
     """
-    stored = stored_names.stored(rows.withColumn("run_id", F.lit(run_id)))
-    home = lake.staged(table, folder or run_id)
+    write_part(rows.withColumn("run_id", F.lit(run_id)), lake.staged(table, folder or run_id), table, part)
+
+
+def write_part(rows: DataFrame, home: str, table: str, part: str) -> None:
+    """Add rows of a published `table` to the staged table in the folder `home`, unless `part` is already staged."""
+    stored = stored_names.stored(rows)
     option, measured = statistics_option(table, stored.columns)
     if staged_parts.can_commit(stored.schema):
         staged_parts.stage(stored, Objects(home), part, {option: measured}, measured.split(","))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,8 @@ from time import monotonic
 
 _ROOT = Path(__file__).parents[2]
 _LOOK_S = 0.1
+# A process that lasts at least so long has a program and memory of itself, also on a busy machine.
+_LASTING_S = 0.5
 _TAIL_LINES = 20
 
 
@@ -24,8 +25,8 @@ class Ended:
     """How a process ended. `peak_memory_bytes` is None where the system does not report memory.
 
     The peak is that of the process and of each process below it, added up. Each has its peak at another time, so all
-    together never held more than the sum. Processes that only one look meets are left out. Until a child of Java starts
-    its program, such as `chmod`, it shares Java's memory, which would count twice.
+    together never held more than the sum. Short processes are left out. Until a child of Java starts its program, such
+    as `chmod`, it shares Java's memory, which would count twice.
     """
 
     seconds: float
@@ -40,18 +41,19 @@ def run(
     Raises TaskFailedError with the end of `log` if the exit code is not 0.
     """
     began = monotonic()
-    peaks, looks = dict[int, int](), Counter[int]()
+    peaks, first_looks, last_looks = dict[int, int](), dict[int, float](), dict[int, float]()
     with output.open("wb") as out, log.open("wb") as errors:
         process = subprocess.Popen(command, cwd=_ROOT, env=dict(environ or os.environ), stdout=out, stderr=errors)
         with process:
             while (exit_code := _ended(process)) is None:
                 for pid in _family(process.pid):
-                    looks[pid] += 1
+                    last_looks[pid] = monotonic()
+                    first_looks.setdefault(pid, last_looks[pid])
                     peaks[pid] = max(peaks.get(pid, 0), _peak_bytes(pid))
     if exit_code:
         tail = "\n".join(log.read_text(encoding="utf-8").splitlines()[-_TAIL_LINES:])
         raise TaskFailedError(f"{title} ended with exit code {exit_code}; the end of {log}:\n{tail}")
-    lasting = sum(peak for pid, peak in peaks.items() if looks[pid] > 1)
+    lasting = sum(peak for pid, peak in peaks.items() if last_looks[pid] - first_looks[pid] >= _LASTING_S)
     return Ended(monotonic() - began, lasting or None)
 
 
