@@ -17,9 +17,9 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from io import SEEK_SET, BufferedReader, RawIOBase
 from pathlib import Path
 from threading import Barrier
@@ -81,11 +81,18 @@ class Objects:
 
     home: str
     patience: Patience = PATIENT
+    # Known from the beginning: a cached property holds a lock, also while Ctrl-C interrupts it, and the answer reads
+    # objects in another thread.
+    _store: ObjectStore = field(init=False, repr=False, compare=False)
+    _prefix: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "home", self.home.rstrip("/"))
+        path = _path(self.home)
+        object.__setattr__(self, "_prefix", f"{path}/" if path else "")
         with self._explained("opened"):
-            _ = self._store
+            store = _opened(_root(self.home), self.patience, _settings(os.environ))
+        object.__setattr__(self, "_store", store)
 
     def open(self, name: str) -> BinaryIO:
         """Return an object as a file of bytes, whose parts are read when needed; it must exist."""
@@ -191,23 +198,6 @@ class Objects:
             with self._explained("deleted", name), suppress(FileNotFoundError):
                 obstore.delete(self._store, self._prefix + name)
 
-    @cached_property
-    def _store(self) -> ObjectStore:
-        return _opened(_root(self.home), self.patience, _settings(os.environ))
-
-    @cached_property
-    def _prefix(self) -> str:
-        return f"{self._path}/" if self._path else ""
-
-    @cached_property
-    def _path(self) -> str:
-        """The path of the folder in its store."""
-        if _is_local(self.home):
-            folder = Path(unquote(urlsplit(self.home).path) if "://" in self.home else self.home)
-            return str(folder.absolute()).strip("/")
-        # As in a path of Hadoop, no character is escaped.
-        return self.home.removeprefix(_root(self.home)).strip("/")
-
     @contextmanager
     def _explained(self, verb: str, name: str = "") -> Iterator[None]:
         from obstore.exceptions import BaseError
@@ -296,6 +286,15 @@ def _creates_one(objects: Objects) -> bool:
 
 def _is_local(home: str) -> bool:
     return urlsplit(home).scheme in ("", "file")
+
+
+def _path(home: str) -> str:
+    """Return the path of a folder in its store."""
+    if _is_local(home):
+        folder = Path(unquote(urlsplit(home).path) if "://" in home else home)
+        return str(folder.absolute()).strip("/")
+    # As in a path of Hadoop, no character is escaped.
+    return home.removeprefix(_root(home)).strip("/")
 
 
 def _root(home: str) -> str:

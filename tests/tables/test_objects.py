@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from threading import Barrier, BrokenBarrierError
+from threading import Barrier, BrokenBarrierError, Event, Thread, current_thread
 from typing import Any
 
 import pytest
 
 from spark_jobs.error_codes import ErrorCode
+from spark_jobs.tables import objects as objects_module
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -147,3 +148,27 @@ def test_reading_makes_no_folder(tmp_path: Path) -> None:
     assert (objects.read("x"), objects.find("x"), objects.below("y")) == (None, None, [])
     objects.delete(["x"])
     assert [*tmp_path.iterdir()] == []
+
+
+def test_a_thread_that_is_interrupted_while_it_opens_a_store_holds_up_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached, released, settings = Event(), Event(), objects_module._settings
+
+    def blocked(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+        if current_thread() is opening:
+            reached.set()
+            assert released.wait(30)
+        return settings(environ)
+
+    monkeypatch.setattr(objects_module, "_settings", blocked)
+    opening = Thread(target=Objects, args=[str(tmp_path / "a")])
+    opening.start()
+    assert reached.wait(30)
+    other = Thread(target=Objects, args=[str(tmp_path / "b")], daemon=True)
+    other.start()
+    other.join(10)
+    is_open = not other.is_alive()
+    released.set()
+    opening.join()
+    assert is_open
