@@ -143,7 +143,9 @@ def run(operator: SparkJobOperator, cluster: Cluster, state: State) -> Any:
     return operator.execute(context)
 
 
-def test_the_answer_of_a_driver_comes_through_the_lake(cluster: Cluster) -> None:
+def test_the_answer_of_a_driver_comes_through_the_lake(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Tests with Spark set it for their process.
+    monkeypatch.delenv("TIDEMARK_DRIVER_MEMORY", raising=False)
     state = State()
     returned = run(replay(cluster.drive({**RESULT, "exit_code": 0})), cluster, state)
     assert returned | RESULT == returned
