@@ -24,7 +24,7 @@ _SHUFFLE, _ADAPTIVE = "spark.sql.shuffle.partitions", "spark.sql.adaptive.enable
 _ROWS_PER_TASK = 5_000_000
 # Compiling the plans of a report takes five seconds, more than reading so many rows without compiled code.
 _INTERPRETED_ROWS = 200_000
-_INTERPRETS = "tidemark.interprets"
+_INTERPRETS = "spark.tidemark.interprets"
 _INTERPRETED = {
     _INTERPRETS: "true",
     "spark.sql.codegen.wholeStage": "false",
@@ -43,6 +43,7 @@ def open_session(
     report: Callable[[str], None] = first_use.to_stderr,
     *,
     few_rows: bool = False,
+    compiles_plans: bool = True,
 ) -> SparkSession:
     """Return the running session, or a new session.
 
@@ -50,10 +51,13 @@ def open_session(
     `TIDEMARK_DRIVER_MEMORY`. With `new_log`, the output of a Java that is started here goes to the file that it
     returns. Under spark-submit, Java runs already and keeps its output. The first use of an environment made by pip
     fetches Delta's jars, and reports that. The user's own settings of Spark apply too, as `user_settings` describes.
-    `few_rows`: the session will process few rows (`driver_conf`).
+
+    `few_rows`: the session will process few rows (`driver_conf`). Without `compiles_plans`, a new session interprets
+    all plans, as in `SmallPlans`, unless the user has set one of these settings.
     """
     first_use.provide(os.environ, report)
     os.environ.update(process_environment(os.environ))
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     from spark_jobs import java_classes
@@ -64,6 +68,9 @@ def open_session(
     if not is_submitted:
         master = os.environ.get("TIDEMARK_SPARK_MASTER") or "local[*]"
         settings = {**settings, "spark.master": master, **driver_conf(os.environ, master, report, few_rows=few_rows)}
+    is_new = SparkContext._active_spark_context is None  # noqa: SLF001  the active session is that of one thread
+    if not compiles_plans and is_new and not users.keys() & _INTERPRETED.keys():
+        settings = {**settings, **_INTERPRETED}
     settings = user_settings.beside(settings, users, report)
     if not is_submitted and new_log is not None:
         _start_java(settings, new_log)

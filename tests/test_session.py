@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
@@ -63,3 +68,23 @@ def test_jars_are_fetched_before_a_session_is_opened(monkeypatch: pytest.MonkeyP
 def test_few_rows_are_read_without_compiled_code(spark: SparkSession) -> None:
     assert for_rows(spark, 200_000) is interpreting(spark)
     assert for_rows(spark, 200_001) is spark
+
+
+@pytest.mark.parametrize("settings", ["", "spark.sql.adaptive.enabled true\n"])
+def test_a_session_compiles_no_plan_unless_the_user_has_settings(tmp_path: Path, settings: str) -> None:
+    (tmp_path / "spark-defaults.conf").write_text(settings)
+    program = (
+        "from spark_jobs.session import interpreting, open_session\n"
+        "spark = open_session('few', compiles_plans=False)\n"
+        "plan = spark.range(9).groupBy('id').count()._jdf.queryExecution().executedPlan().toString()\n"
+        "print('interprets', interpreting(spark) is spark, 'AdaptiveSparkPlan' in plan)\n"
+    )
+    environment = {**os.environ, "SPARK_CONF_DIR": str(tmp_path), "TIDEMARK_DRIVER_MEMORY": "1g"}
+    ended = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert f"interprets {not settings} {bool(settings)}" in ended.stdout
+
+
+def test_a_running_session_compiles_as_before(spark: SparkSession) -> None:
+    name = "spark.sql.codegen.wholeStage"
+    before = spark.conf.get(name)
+    assert open_session("few", compiles_plans=False).conf.get(name) == before

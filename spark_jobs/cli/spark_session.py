@@ -36,6 +36,8 @@ def open_session(
         progress(progress.command, line)
 
     with ThreadPoolExecutor(max_workers=1) as opening:
-        spark = opening.submit(session.open_session, app_name, new_log, report, few_rows=few_rows).result()
+        spark = opening.submit(
+            session.open_session, app_name, new_log, report, few_rows=few_rows, compiles_plans=not few_rows
+        ).result()
     progress.count_tasks(spark)
     return spark

@@ -179,7 +179,8 @@ def _merged(results: Sequence[StepResult]) -> StepResult:
 
 
 def _runner(options: argparse.Namespace, pipeline: Pipeline) -> Runner:
-    spark = open_session(f"tidemark {options.step} {pipeline.name}", few_rows=has_few_rows(pipeline))
+    few_rows = has_few_rows(pipeline)
+    spark = open_session(f"tidemark {options.step} {pipeline.name}", few_rows=few_rows, compiles_plans=not few_rows)
     lake, wait_s = Lake.of(pipeline.name), parse_seconds(Option.WAIT, options.wait)
     return Runner(spark, pipeline, lake, progress=progress.to_stderr, slices=options.slices, wait_s=wait_s)
 

@@ -54,7 +54,9 @@ def test_later_imports_begin_when_java_starts(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     events: list[str] = []
 
-    def start_java(name: str, new_log: Callable[[], Path], report: object, *, few_rows: bool) -> object:
+    def start_java(
+        name: str, new_log: Callable[[], Path], report: object, *, few_rows: bool, compiles_plans: bool
+    ) -> object:
         events.append("settings")
         new_log()
         events.append("java")
