@@ -54,9 +54,11 @@ class ComparedReplays:
         keeps: bool,
     ) -> None:
         self._pipeline, self._run_id, self._changed = pipeline, run.run_id, changed
-        self._earlier_store = _EarlierStore(spark, lake, run.run_id, base) if keeps else None
+        self._spark, self._lake, self._keeps = spark, lake, keeps
         self._store: Store = LakeStore(spark, lake, run.run_id) if keeps else MemoryStore()
-        self._before = _ground(spark, pipeline, base, self._earlier_store or MemoryStore())
+        own: Store = LakeStore(spark, lake, run.run_id, prefix=_BEFORE) if keeps else MemoryStore()
+        self._earlier_store = _EarlierStore(spark, lake, base, own)
+        self._before = _ground(spark, pipeline, base, self._earlier_store)
         self._after = _ground(spark, pipeline, run, self._store)
         self._is_of_windows = not pipeline.windows.is_session
         self._is_nearby = can_recount(pipeline) and has_nearby_groups(pipeline) and self._is_of_windows
@@ -93,11 +95,11 @@ class ComparedReplays:
 
     def keep(self, interval: Interval) -> None:
         """Keep what a run over the interval reads, where that is not all, and what the run after it begins with."""
-        store, census, pipeline = self._earlier_store, self._census, self._pipeline
-        if not self._is_nearby or census is None or store is None:
+        census, pipeline = self._census, self._pipeline
+        if not self._is_nearby or census is None or not self._keeps:
             return
         # First the census of all rows: without it, a census under its own name would count as that.
-        whole_intermediates.store_replaced(self._run_id, "census", store.stored("census"), census.groups)
+        whole_intermediates.store_replaced(self._run_id, "census", self._stored("census"), census.groups)
         part, book, start = whole(interval), self._before.calendar, F.col("window_ms")
         around = nearby_changes.windows_around(part, pipeline)
         nearby = partial(nearby_changes.census_around, around, census, book, pipeline)
@@ -108,7 +110,12 @@ class ComparedReplays:
         else:
             replaced = book.where(part.holds(start)).select("window_ms").localCheckpoint()
             entries = Replacement(replaced, self._after.calendar.where(part.holds(start)).localCheckpoint())
-        whole_intermediates.store_replaced(self._run_id, "calendar", store.stored("calendar"), entries)
+        whole_intermediates.store_replaced(self._run_id, "calendar", self._stored("calendar"), entries)
+
+    def _stored(self, name: str) -> Intermediate:
+        """Return where an intermediate of the replay before the change is stored."""
+        own = Intermediate(self._spark, self._lake, self._run_id, f"{_BEFORE}/{name}")
+        return self._earlier_store.of_earlier(name) or own
 
 
 def _ground(spark: SparkSession, pipeline: Pipeline, run: Run, store: Store) -> Ground:
@@ -122,27 +129,27 @@ def _of_all_time(run: Run) -> Run:
     return replace(run, interval_start=None, interval_end=None, stretches=(), arrived_from=None)
 
 
-class _EarlierStore(LakeStore):
-    """Keeps the ground of the replay before a change, and reads what the earlier run itself has kept of it."""
+class _EarlierStore(MemoryStore):
+    """The ground of the replay before a change: what the earlier run itself has kept of it, and else what `own` keeps.
 
-    def __init__(self, spark: SparkSession, lake: Lake, run_id: str, earlier: Run) -> None:
-        super().__init__(spark, lake, run_id, prefix=_BEFORE)
+    Nothing is written to it: `own` is a folder of the lake, or the memory for a comparison that leaves no trace.
+    """
+
+    def __init__(self, spark: SparkSession, lake: Lake, earlier: Run, own: Store) -> None:
+        super().__init__()
+        self._spark, self._lake, self._own = spark, lake, own
         # The census of a run that goes on has the rows that matter alone.
         self._earlier = None if earlier.arrived_from is not None else earlier.run_id
 
     def keep(self, name: str, compute: Callable[[], DataFrame], plans: SmallPlans | None = None) -> DataFrame:
         """Return the rows that the earlier run has kept, or else keep those of `compute`."""
-        intermediate = self._of_earlier(name)
+        intermediate = self.of_earlier(name)
         if intermediate is None:
-            return super().keep(name, compute, plans)
+            return self._own.keep(name, compute, plans)
         return intermediate.rows(None if plans is None else plans.session)
 
-    def stored(self, name: str) -> Intermediate:
-        """Return where kept rows are stored."""
-        own = Intermediate(self._spark, self._lake, self._run_id, f"{_BEFORE}/{name}")
-        return self._of_earlier(name) or own
-
-    def _of_earlier(self, name: str) -> Intermediate | None:
+    def of_earlier(self, name: str) -> Intermediate | None:
+        """Return where the earlier run has stored an intermediate of all rows; None if it has not."""
         if self._earlier is None:
             return None
         return whole_intermediates.stored(self._spark, self._lake, self._earlier, name)
