@@ -30,12 +30,13 @@ def census_of(spark: SparkSession, rows: list[dict[str, object]], pipeline: Pipe
 
 
 def watermarks(groups: DataFrame, ticks: list[int], pipeline: Pipeline) -> list[str]:
-    """Return the watermarks after the emissions of `ticks`, and the end of the input."""
+    """Return the watermarks before the rows of `ticks` and after their emissions, and the end of the input."""
     moves, spark = moving(groups, pipeline), groups.sparkSession
     epochs = spark.createDataFrame([(tick,) for tick in ticks], "epoch long")
-    reached = combined.combined(combined.points_after(epochs, pipeline), moves, moves, pipeline)
+    points = (combined.points_before(epochs, pipeline), combined.points_after(epochs, pipeline))
+    reached = [row for each in points for row in combined.combined(each, moves, moves, pipeline).collect()]
     end = moves.agg(F.max("bucket"), F.max("last_clock_us")).collect()[0]
-    return [*sorted(str(row) for row in reached.collect()), str(tuple(end))]
+    return [*sorted(map(str, reached)), str(tuple(end))]
 
 
 @pytest.mark.parametrize("seed", range(4))
