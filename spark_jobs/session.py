@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.runtime import first_use, user_settings
 from spark_jobs.runtime.environment import driver_conf, process_environment, spark_conf
-from spark_jobs.runtime.native_engine import COMET_ENABLED
+from spark_jobs.runtime.native_engine import COMET_ENABLED, ENGINE, Engine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,7 +53,7 @@ def open_session(
     fetches Delta's jars, and reports that. The user's own settings of Spark apply too, as `user_settings` describes.
 
     `few_rows`: the session will process few rows (`driver_conf`). Without `compiles_plans`, a new session interprets
-    all plans, as in `SmallPlans`, unless the user has set one of these settings.
+    all plans, as in `SmallPlans`, unless the user has set one of these settings, or demands the native engine.
     """
     first_use.provide(os.environ, report)
     os.environ.update(process_environment(os.environ))
@@ -69,7 +69,8 @@ def open_session(
         master = os.environ.get("TIDEMARK_SPARK_MASTER") or "local[*]"
         settings = {**settings, "spark.master": master, **driver_conf(os.environ, master, report, few_rows=few_rows)}
     is_new = SparkContext._active_spark_context is None  # noqa: SLF001  the active session is that of one thread
-    if not compiles_plans and is_new and not users.keys() & _INTERPRETED.keys():
+    demands_native = os.environ.get(ENGINE) == Engine.COMET
+    if not compiles_plans and is_new and not demands_native and not users.keys() & _INTERPRETED.keys():
         settings = {**settings, **_INTERPRETED}
     settings = user_settings.beside(settings, users, report)
     if not is_submitted and new_log is not None:

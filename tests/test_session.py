@@ -12,6 +12,7 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from spark_jobs.runtime import RuntimeSetupError, first_use
+from spark_jobs.runtime.native_engine import obstacle
 from spark_jobs.session import for_rows, interpreting, open_session, planned_once, shuffling
 
 pytestmark = pytest.mark.spark
@@ -70,8 +71,19 @@ def test_few_rows_are_read_without_compiled_code(spark: SparkSession) -> None:
     assert for_rows(spark, 200_001) is spark
 
 
-@pytest.mark.parametrize("settings", ["", "spark.sql.adaptive.enabled true\n"])
-def test_a_session_compiles_no_plan_unless_the_user_has_settings(tmp_path: Path, settings: str) -> None:
+@pytest.mark.parametrize(
+    ("settings", "engine", "interprets"),
+    [
+        ("", "auto", True),
+        ("spark.sql.adaptive.enabled true\n", "auto", False),
+        pytest.param(
+            "", "comet", False, marks=pytest.mark.skipif(obstacle() is not None, reason="Comet cannot run here")
+        ),
+    ],
+)
+def test_a_session_compiles_no_plan_unless_the_user_wants_it(
+    tmp_path: Path, settings: str, engine: str, interprets: bool
+) -> None:
     (tmp_path / "spark-defaults.conf").write_text(settings)
     program = (
         "from spark_jobs.session import interpreting, open_session\n"
@@ -79,9 +91,10 @@ def test_a_session_compiles_no_plan_unless_the_user_has_settings(tmp_path: Path,
         "plan = spark.range(9).groupBy('id').count()._jdf.queryExecution().executedPlan().toString()\n"
         "print('interprets', interpreting(spark) is spark, 'AdaptiveSparkPlan' in plan)\n"
     )
-    environment = {**os.environ, "SPARK_CONF_DIR": str(tmp_path), "TIDEMARK_DRIVER_MEMORY": "1g"}
+    variables = {"SPARK_CONF_DIR": str(tmp_path), "TIDEMARK_DRIVER_MEMORY": "1g", "TIDEMARK_ENGINE": engine}
+    environment = {**os.environ, **variables}
     ended = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    assert f"interprets {not settings} {bool(settings)}" in ended.stdout
+    assert f"interprets {interprets} {not interprets}" in ended.stdout
 
 
 def test_a_running_session_compiles_as_before(spark: SparkSession) -> None:

@@ -37,7 +37,8 @@ TIDEMARK: Mapping[str, Setting] = {
     ),
     "TIDEMARK_ENGINE": Setting(
         "What runs Spark's plans: `comet` (native code, Apache DataFusion Comet), `spark`, or `auto`. `auto` takes "
-        "Comet with a local master on Linux, x86-64 or ARM. The results are equal.",
+        "Comet with a local master on Linux, x86-64 or ARM, and Spark for sources of few rows. The results are "
+        "equal.",
         "`auto`",
     ),
     "TIDEMARK_ALLOW_CODE": Setting(

@@ -61,28 +61,31 @@ class ComparedReplays:
         self._before = _ground(spark, pipeline, base, self._earlier_store)
         self._after = _ground(spark, pipeline, run, self._store)
         self._is_of_windows = not pipeline.windows.is_session
-        self._is_nearby = can_recount(pipeline) and has_nearby_groups(pipeline) and self._is_of_windows
         self._census: Recounted | None = None
         if can_recount(pipeline):
             events = arrival_slices.read(spark, pipeline, _of_all_time(run))
             self._census = recounted(self._before.census, changed, events, pipeline, self._after.measures)
+        # The census where nearby groups are enough.
+        self._nearby = self._census if self._is_of_windows and has_nearby_groups(pipeline) else None
 
     def affected(self) -> tuple[int, list[tuple[int, int]]]:
         """Return the number of affected windows, or of components of sessions, and the stretches that contain them."""
-        if self._census is not None and not self._is_nearby:
-            self._store.keep("census", partial(getattr, self._census, "census"), self._after.small_plans)
+        census = self._census
+        if census is not None and self._nearby is None:
+            self._store.keep("census", lambda: census.census, self._after.small_plans)
         if not self._is_of_windows:
             sessions = affected_sessions.affected_sessions(self._before, self._after, self._changed)
             sessions = sessions.distinct().localCheckpoint()
             return sessions.count(), affected_sessions.stretches(sessions, MOST_STRETCHES)
         windows = self._affected_windows().localCheckpoint()
-        # Few windows are known from the changed replay alone, and all of them are affected.
-        grounds = [self._before] if self._is_nearby or self._has_same_watermarks else [self._before, self._after]
+        # A window of the changed replay alone has changed rows, and is affected.
+        is_one_enough = self._nearby is not None or self._has_same_watermarks
+        grounds = [self._before] if is_one_enough else [self._before, self._after]
         return windows.count(), affected_windows.stretches(windows, grounds, MOST_STRETCHES)
 
     def _affected_windows(self) -> DataFrame:
-        if self._is_nearby and self._census is not None:
-            return nearby_changes.affected_windows(self._before, self._after, self._census, self._changed)
+        if self._nearby is not None:
+            return nearby_changes.affected_windows(self._before, self._after, self._nearby, self._changed)
         if self._has_same_watermarks:
             return affected_windows.affected_windows_of(self._changed, self._pipeline)
         return affected_windows.affected_windows(self._before, self._after, self._changed)
@@ -95,8 +98,8 @@ class ComparedReplays:
 
     def keep(self, interval: Interval) -> None:
         """Keep what a run over the interval reads, where that is not all, and what the run after it begins with."""
-        census, pipeline = self._census, self._pipeline
-        if not self._is_nearby or census is None or not self._keeps:
+        census, pipeline = self._nearby, self._pipeline
+        if census is None or not self._keeps:
             return
         # First the census of all rows: without it, a census under its own name would count as that.
         whole_intermediates.store_replaced(self._run_id, "census", self._stored("census"), census.groups)

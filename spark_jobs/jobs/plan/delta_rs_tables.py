@@ -54,6 +54,13 @@ class DeltaRsTables:
             if not is_path(table):
                 raise NeedsSparkError(f"the table {table} has a name of a catalog")
 
+    @classmethod
+    def without_spark(cls, pipeline: Pipeline, lake: Lake) -> DeltaRsTables:
+        """Return the tables of a plan without Spark. Raises NeedsSparkError for names in a catalog too."""
+        if pipeline.publish_to is not None:
+            raise NeedsSparkError("the catalog of publish_to is checked")
+        return cls(pipeline, lake)
+
     def runs(self) -> Sequence[Run]:
         """Return all runs of the ledger."""
         try:

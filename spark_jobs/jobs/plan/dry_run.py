@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.jobs.plan import delta_rs_extent
-from spark_jobs.jobs.plan.delta_rs_source import NeedsSparkError
 from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables
 from spark_jobs.jobs.plan.extent import Extent
 from spark_jobs.jobs.plan.plan import plan
@@ -53,9 +52,7 @@ def foreseen_without_spark(
     changed: bool = False,
 ) -> dict[str, Any]:
     """Return what `foreseen` returns. Raises NeedsSparkError where only Spark can plan or count, and InputError."""
-    if pipeline.publish_to is not None:
-        raise NeedsSparkError("the catalog of publish_to is checked")
-    tables = DeltaRsTables(pipeline, lake)
+    tables = DeltaRsTables.without_spark(pipeline, lake)
     planned = plan(tables, interval, arrived_to, restate=restate, changed=changed)
     return _content(pipeline, planned, delta_rs_extent.extent(tables, planned))
 

@@ -33,10 +33,9 @@ def without_spark(
 
     Raises NeedsSparkError where only Spark can plan, and InputError.
     """
-    if pipeline.publish_to is not None:
-        raise NeedsSparkError("the catalog of publish_to is checked")
     clock = Clock()
-    planned = plan(DeltaRsTables(pipeline, lake), interval, arrived_to, restate=restate, changed=changed)
+    tables = DeltaRsTables.without_spark(pipeline, lake)
+    planned = plan(tables, interval, arrived_to, restate=restate, changed=changed)
     run = planned.run
     is_known = run.finished_step(StepName.PLAN) is not None
     if not is_known:
