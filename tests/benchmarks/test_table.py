@@ -53,6 +53,7 @@ def test_no_part_begins_when_the_minutes_are_over(measured_options: list[list[st
     assert measured_options == []
 
 
+@pytest.mark.soak
 def test_a_new_clone_goes_on_from_the_kept_figures(measured_options: list[list[str]], tmp_path: Path) -> None:
     table.main(["--folder", str(tmp_path / "first"), "--parts", "demo", "--page"])
     assert "3.00" in page.PAGE.read_text(encoding="utf-8")
@@ -69,6 +70,7 @@ def test_kept_figures_of_another_content_are_measured_again(measured_options: li
     assert len(measured_options) == 2
 
 
+@pytest.mark.soak
 def test_a_part_without_figures_is_measured_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     codes = iter([1, 0])
     monkeypatch.setattr(table, "PARTS", {"demo": Part("demo")})

@@ -45,6 +45,7 @@ def test_a_question_is_refused_without_spark(folder: Path, options: tuple[str, .
 
 
 @pytest.mark.spark
+@pytest.mark.soak
 def test_a_source_without_a_run_is_explained_as_a_whole(session: SparkSession, folder: Path) -> None:
     history.land(session, history.events(60), folder / "events")
     code, text = explain(folder, "--row", "id = 13", "--row", "id = 99999", "--json")

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.spark
 
 # Over all combinations of windows, watermarks, emissions and triggers.
 SAMPLE = [*chosen(ALL, 240, combinations), *chosen(recorded_triggers.ALL, 80, recorded_triggers.combinations)]
-QUICK = SAMPLE[::80]
+QUICK = SAMPLE[::160]
 CASES = [sampled(s, quick=s in QUICK, id=s.id) for s in SAMPLE]
 
 

@@ -157,6 +157,7 @@ def test_a_pipeline_is_maintained_by_its_file(spark: SparkSession, file: Path, t
     assert result["counts"]["bytes_removed"] > 0
 
 
+@pytest.mark.soak
 def test_a_whole_run_whose_checks_a_person_decides_about_names_its_run(file: Path, tmp_path: Path) -> None:
     ask = ("--set", "quality.max_too_late_ratio=0", "--set", "quality.on_failure=ask")
     code, result = ended(tmp_path, "run", file, *ask)

@@ -122,6 +122,7 @@ def assert_differ_by_changed_files(spark: SparkSession, table: str, since: int) 
     return changed
 
 
+@pytest.mark.soak
 @pytest.mark.spark
 @pytest.mark.usefixtures("session")
 def test_files_of_partitions_are_read_by_their_whole_path(spark: SparkSession, tmp_path: Path) -> None:

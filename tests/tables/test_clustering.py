@@ -51,6 +51,7 @@ def test_tables_are_clustered_from_the_run_on_that_has_the_setting(
     assert set(map(tuple, clustering_of(spark, lake).values())) == {()}
 
 
+@pytest.mark.soak
 def test_a_new_table_is_clustered_with_its_first_commit(spark: SparkSession, lake: Lake, tmp_path: Path) -> None:
     table = history.land(spark, history.events(100), tmp_path / "rows")
     settings = {"results__clustered": "true", "results__change_data_feed": "true"}

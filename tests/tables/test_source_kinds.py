@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 ROWS = history.events(300)
 CUT = history.START + timedelta(seconds=5 * 250)
-_QUICK = {"deleted_rows", "mapped_by_name", "partitioned_by_hard_values"}
+_QUICK = {"deleted_rows", "mapped_by_name"}
 CASES = [sampled(name, quick=name in _QUICK, id=name) for name in KINDS]
 
 

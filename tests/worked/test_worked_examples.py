@@ -42,9 +42,9 @@ def test_reference_replays_the_drawing(drawing: Drawing) -> None:
 
 
 def on_spark() -> list[ParameterSet]:
-    """Every drawing; one of each concept, and of eight, is quick."""
+    """Every drawing; one of each concept is quick."""
     return [
-        sampled(drawing, quick=place % 8 == 0, judges=place % 4 == 0, id=drawing.name)
+        sampled(drawing, quick=place == 0, judges=place % 4 == 0, id=drawing.name)
         for _, drawings in groupby(sorted(DRAWINGS, key=concept_of), key=concept_of)
         for place, drawing in enumerate(drawings)
     ]

@@ -51,13 +51,13 @@ def _drafts(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
             TimeField("meta.received_ms", TimeUnit.MILLISECONDS),
             quick=False,
         ),
-        ("orders", TimeField("ordered_at"), TimeField("loaded_at")),
+        sampled("orders", TimeField("ordered_at"), TimeField("loaded_at"), quick=False),
         (
             "meters",
             TimeField("measured", format="dd/MM/yyyy HH:mm"),
             TimeField("try_cast(received_at AS bigint)", TimeUnit.MILLISECONDS),
         ),
-        ("heartbeats", TimeField("ts", TimeUnit.SECONDS), None),
+        sampled("heartbeats", TimeField("ts", TimeUnit.SECONDS), None, quick=False),
         sampled("shipments", TimeField("scanInfo.eventTime"), TimeField("audit.ingestedAt"), quick=False),
     ],
 )
@@ -81,8 +81,8 @@ def test_the_times_of_each_table_and_the_check(
     [
         ("sensors", ("site",), ("Gerät_Nr",), ()),
         ("clicks", ("region",), ("page",), ("click_id",)),
-        ("orders", (), ("currency",), ("order_id",)),
-        ("meters", (), ("meter",), ()),
+        sampled("orders", (), ("currency",), ("order_id",), quick=False),
+        sampled("meters", (), ("meter",), (), quick=False),
         ("heartbeats", ("partition",), ("status",), ("offset",)),
         ("shipments", (), ("code",), ("shipmentId",)),
     ],

@@ -97,6 +97,7 @@ def test_a_case_has_the_panes_of_its_run(recorded: Recorded, run: str) -> None:
         assert outcome.passed, outcome.differences
 
 
+@pytest.mark.soak
 def test_a_case_fails_with_other_settings(recorded: Recorded) -> None:
     late = next(pane for pane in recorded.panes() if pane["timing"] == "late")
     text = recorded.text(late["device"], late["window_start"])

@@ -106,6 +106,7 @@ def test_a_late_file_at_the_root_of_a_tree(spark: SparkSession, tmp_path: Path) 
     assert published(spark, Lake(lake, "readings")) == published(spark, Lake(anew, "readings"))
 
 
+@pytest.mark.soak
 def test_a_reader_that_nothing_reaches_stays_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
     source = EditedSource(spark, tmp_path / "rows", history.events(400))
     source.land()

@@ -82,6 +82,7 @@ def test_runs_over_changes_keep_what_follows_from_all_rows(
     assert sizes[0] < staging.read_work(spark, lake, first.run_id, "census").count() / 2
 
 
+@pytest.mark.soak
 def test_the_sign_of_a_zero_is_a_change(spark: SparkSession, source: EditedSource, lake: Lake) -> None:
     pipeline = history.pipeline(str(source.path), windows__aggregates="{least: min(reading), first: first(reading)}")
     source.update([mended(source, 100, reading=0.0)])

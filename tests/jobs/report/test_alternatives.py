@@ -22,6 +22,7 @@ from tests.support.arrivals import CUTS
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 
+@pytest.mark.soak
 def test_a_run_whose_census_lacks_rows_has_no_alternatives(spark: SparkSession, table: str, lake: Lake) -> None:
     pipeline = history.pipeline(table)
     Runner(spark, pipeline, lake).run(Interval())

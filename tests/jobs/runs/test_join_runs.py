@@ -115,6 +115,7 @@ def assert_stays(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> None:
     assert replaced.count() == part[1].counts["pairs"]
 
 
+@pytest.mark.soak
 def test_two_tables_joined_by_interval(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
     pipeline = two(tables)
     run = assert_publishes(spark, pipeline, lake, JoinedTables(pipeline, orders(), payments()))

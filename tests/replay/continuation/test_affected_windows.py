@@ -19,6 +19,7 @@ from spark_jobs.replay.store import MemoryStore
 from spark_jobs.replay.watermark.changed_census import CHANGE, recounted
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.rows.instants import micros
+from tests.sampling import sampled
 from tests.support import history
 from tests.support.engine import frame_of
 
@@ -80,7 +81,7 @@ def with_row(index: int, **values: Any) -> list[Row]:
     return [{**row, **values} if place == index else row for place, row in enumerate(ROWS)]
 
 
-@pytest.mark.parametrize("kind", ["tumbling", "sliding"])
+@pytest.mark.parametrize("kind", [sampled("tumbling", quick=False), "sliding"])
 def test_a_mended_value_affects_its_windows_alone(spark: SparkSession, kind: str) -> None:
     pipeline = history.pipeline("t", **SETTINGS[kind])
     index = next(i for i, row in enumerate(ROWS) if i > 100 and row["reading"] is not None and row["reading"] < 40)
@@ -88,7 +89,7 @@ def test_a_mended_value_affects_its_windows_alone(spark: SparkSession, kind: str
     assert affected(spark, ROWS, after, pipeline) == differing(ROWS, after, pipeline) != set()
 
 
-@pytest.mark.parametrize("kind", SETTINGS)
+@pytest.mark.parametrize("kind", [sampled(kind, quick=kind == "tumbling") for kind in SETTINGS])
 def test_a_row_that_moves_the_watermark_affects_windows_of_other_rows(spark: SparkSession, kind: str) -> None:
     # One partition: a row that is ahead of all others moves the watermark.
     pipeline = history.pipeline("t", source__source_partition="[]", **SETTINGS[kind])
@@ -104,6 +105,7 @@ def in_order_of_time() -> list[Row]:
     return [{**row, "stored_at": row["happened_at"] + timedelta(seconds=1)} for row in rows]
 
 
+@pytest.mark.soak
 def test_a_window_that_fires_at_another_time_is_affected(spark: SparkSession) -> None:
     pipeline = history.pipeline("t", source__source_partition="[]", watermark__out_of_orderness="10 minutes")
     before = in_order_of_time()

@@ -61,13 +61,13 @@ WINDOWS = {
 }
 
 OF_KINDS = {"continued": CONTINUED, "again": AGAIN, "of order": OF_ORDER}
-QUICK = {("tumbling", "continued"), ("sliding", "continued"), ("continuous", "again"), ("session", "of order")}
+QUICK = {("sliding", "continued"), ("session", "of order")}
 KINDS = [
     sampled(windows, OF_KINDS[kind], quick=(windows, kind) in QUICK, id=f"{windows}-{kind}")
     for windows in WINDOWS
     for kind in OF_KINDS
 ]
-QUICK_FAMILIES = {("small", Floats.ARRIVAL_ORDER), ("specials", Floats.EXACT)}
+QUICK_FAMILIES = {("specials", Floats.EXACT)}
 DRAWN = [
     sampled(family, floats, quick=(family, floats) in QUICK_FAMILIES, id=f"{family}-{floats.value}")
     for family in FAMILIES

@@ -30,7 +30,7 @@ OUTRUN = {
 @pytest.mark.parametrize(
     ("kind", "other", "is_split"),
     [
-        sampled(kind, other, is_split, quick=is_split == (other == "left"), judges=True)
+        sampled(kind, other, is_split, quick=kind == "marker" and is_split == (other == "left"), judges=True)
         for kind in OUTRUN
         for other in ("left", "right")
         for is_split in (True, False)

@@ -81,6 +81,7 @@ def versions(
 LEFT, RIGHT = "left", "right"
 
 
+@pytest.mark.soak
 def test_a_version_without_a_timer_drops_nothing(session: SparkSession) -> None:
     moments: tuple[Moment, ...] = ((LEFT, 100), 50, (RIGHT, 80), (RIGHT, 60), 65, 90, (LEFT, 70), 91)
     assert versions(session, *moments) == {100: 80, 70: 60}
@@ -111,6 +112,7 @@ def test_a_late_version_replaces_one_of_its_time(session: SparkSession) -> None:
     assert versions(session, *moments) == {70: 60}
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("emit", [TICKS, ROWS], ids=str)
 def test_a_key_that_fires_for_a_left_row_drops_versions(session: SparkSession, emit: Emit) -> None:
     moments = ((RIGHT, 10), (RIGHT, 20), (LEFT, 22), (RIGHT, 25), (LEFT, 15), (LEFT, 23), (RIGHT, 26))

@@ -63,10 +63,7 @@ CONTINUED = (Aggregate("rows", "count(*)"), Aggregate("total", "sum(id)"), Aggre
 OTHERS = (Aggregate("keys", "count(distinct mark)"), Aggregate("most", "max(id)"))
 # Aggregates that read the firing: a complete result fires at the end of the input.
 ASKING = (Aggregate("reached", "max(watermark)"), Aggregate("ends", "max(window_end)"), Aggregate("rows", "count(*)"))
-QUICK = {
-    ("overlapping", "continuous", 0),
-    ("session", "discarding", 0),
-}
+QUICK = {("session", "discarding", 0)}
 CASES = [
     sampled(grid, way, seed, quick=(grid, way, seed) in QUICK)
     for grid in GRIDS

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.replay import replay
 from spark_jobs.replay.store import MemoryStore
+from tests.sampling import sampled
 from tests.support import history
 from tests.support.engine import frame_of
 
@@ -52,7 +53,7 @@ def joins_of_ranges(operators: list[str]) -> list[str]:
     return [operator for operator in operators if "Join" in operator and _RANGE.search(operator)]
 
 
-@pytest.mark.parametrize("windows", WINDOWS)
+@pytest.mark.parametrize("windows", [sampled(name, quick=name in ("sliding", "session")) for name in WINDOWS])
 def test_no_row_joins_the_panes_that_contain_it(
     session: SparkSession, monkeypatch: pytest.MonkeyPatch, windows: str
 ) -> None:

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline import Pipeline, from_mapping
 from spark_jobs.semantics import reference
+from tests.sampling import sampled
 from tests.support import history
 from tests.support.engine import assert_same_tables, spark_replay
 
@@ -56,7 +57,10 @@ def pipeline(**source: Any) -> Pipeline:
     )
 
 
-@pytest.mark.parametrize("more", [{}, {"watermark__emit": "per_event"}, {"windows__kind": "sliding"}])
+@pytest.mark.parametrize(
+    "more",
+    [{}, *(sampled(more, quick=False) for more in ({"watermark__emit": "per_event"}, {"windows__kind": "sliding"}))],
+)
 def test_computed_columns_are_columns_everywhere(session: SparkSession, more: dict[str, str]) -> None:
     sliding = {"windows__slide": "5 minutes"} if more.get("windows__kind") else {}
     declared = pipeline(**more, **sliding)

@@ -113,6 +113,7 @@ def test_many_replays_equal_the_reference(session: SparkSession, part: int) -> N
     assert sum(count.get("duplicates", 0) for count in counts) > 10
 
 
+@pytest.mark.soak
 def test_duplicates_have_values_that_are_equal_and_not_identical(session: SparkSession) -> None:
     """Zeros of either sign and NaN, also inside; texts differ by their bytes in every collation."""
     arrived, happened = TimeField("arrival", TimeUnit.MILLISECONDS), TimeField("ts", TimeUnit.MILLISECONDS)
@@ -138,7 +139,7 @@ def test_duplicates_have_values_that_are_equal_and_not_identical(session: SparkS
     assert [result["rows"] for result in expected.window_results] == [5]
 
 
-@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
+@pytest.mark.parametrize("kind", ["timestamp", sampled("timestamp_ntz", quick=False)])
 def test_names_that_differ_by_a_microsecond_are_no_duplicates(session: SparkSession, kind: str) -> None:
     at = TimeField("ts", TimeUnit.MILLISECONDS)
     pipeline = Pipeline(

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.pipeline import from_mapping
 from spark_jobs.replay import replay
 from spark_jobs.semantics import reference
+from tests.sampling import sampled
 from tests.support import history
 from tests.support.engine import assert_same_tables, spark_replay
 
@@ -21,7 +22,7 @@ SCHEMA = pa.schema([*history.SCHEMA, ("more", pa.string()), ("watermark", pa.int
 SELECTED = {"source__select": "[id, w*]", "source__exclude": "[stored_at]"}
 
 
-@pytest.mark.parametrize("more", [{}, {"watermark__emit": "per_event"}])
+@pytest.mark.parametrize("more", [{}, sampled({"watermark__emit": "per_event"}, quick=False)])
 def test_late_and_invalid_events_carry_the_selected_columns(session: SparkSession, more: dict[str, str]) -> None:
     pipeline = history.pipeline("rows", **SELECTED, **more)
     expected = reference.replay(ROWS, pipeline)

@@ -15,6 +15,7 @@ from spark_jobs.replay.rows import arrival_order
 from spark_jobs.replay.rows.prepare import prepare
 from spark_jobs.replay.watermark.census import census
 from spark_jobs.replay.watermark.changed_census import CHANGE, can_recount, recounted
+from tests.sampling import sampled
 from tests.support import history
 from tests.support.edited_source import EditedSource, Row
 from tests.support.engine import frame_of
@@ -48,9 +49,7 @@ def changes(before: list[Row], after: list[Row]) -> list[tuple[Row, int]]:
     return [(row, n) for row, n in numbers.values() if n]
 
 
-@pytest.mark.parametrize(
-    "seed", [pytest.param(0), pytest.param(3), *(pytest.param(n, marks=pytest.mark.soak) for n in range(4, 30))]
-)
+@pytest.mark.parametrize("seed", [sampled(seed, quick=seed == 3) for seed in (0, *range(3, 30))])
 def test_a_change_of_rows_changes_the_census_as_a_new_count_would(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:

@@ -14,6 +14,7 @@ from spark_jobs.replay.rows.prepare import moves_watermark, prepare
 from spark_jobs.replay.watermark.census import census
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.windows.calendar import LISTED_PARTITIONS
+from tests.sampling import sampled
 from tests.support.engine import assert_same_tables, frame_of, rows_of, spark_replay
 from tests.support.streams import SCHEMA, START_MS, drawn_pipeline
 
@@ -51,11 +52,11 @@ EVERY = Emit(EmitKind.EVERY, interval_ms=5)
 @pytest.mark.parametrize(
     "pipeline",
     [
-        pytest.param(bounded(EVERY), id="every"),
-        pytest.param(bounded(Emit(EmitKind.PER_EVENT)), id="per_event"),
-        pytest.param(bounded(EVERY, declared=3), id="declared"),
-        pytest.param(bounded(EVERY, declared=COUNT), id="all declared"),
-        pytest.param(bounded(EVERY, idle_timeout_ms=30), id="idle"),
+        sampled(bounded(EVERY), quick=True, id="every"),
+        sampled(bounded(Emit(EmitKind.PER_EVENT)), quick=False, judges=True, id="per_event"),
+        sampled(bounded(EVERY, declared=3), quick=False, judges=True, id="declared"),
+        sampled(bounded(EVERY, declared=COUNT), quick=False, judges=True, id="all declared"),
+        sampled(bounded(EVERY, idle_timeout_ms=30), quick=True, id="idle"),
     ],
 )
 def test_partitions_are_listed_while_they_are_few(session: SparkSession, pipeline: Pipeline) -> None:
