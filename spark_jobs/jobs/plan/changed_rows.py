@@ -10,23 +10,20 @@ differ in columns that the pipeline does not use, are no changes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from spark_jobs.jobs.plan import arrival_slices
+from spark_jobs.jobs.plan.row_difference import row_difference
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import left_out
-from spark_jobs.replay.rows.arrival_order import holds_map
 from spark_jobs.replay.rows.computed_columns import with_computed
-from spark_jobs.replay.rows.json_text import json_text
 from spark_jobs.replay.rows.prepare import narrowed, prepare, source_columns
-from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.watermark.changed_census import CHANGE
 from spark_jobs.tables import changed_files, source
 from spark_jobs.tables.changed_files import ChangedFiles, UnknownChangesError
@@ -65,7 +62,9 @@ def changed_rows(spark: SparkSession, pipeline: Pipeline, base: Run, run: Run) -
         for sign, frames in ((1, added), (-1, removed))
         for rows in frames
     ]
-    changed = _difference(signed)
+    every = reduce(DataFrame.unionByName, signed)
+    own = {*source_columns(every), *([c.SOURCE] if c.SOURCE in every.columns else [])}
+    changed = row_difference(every, own)
     changed = (changed if pipeline.sources else prepare(changed, pipeline)).localCheckpoint()
     weight = F.abs(F.col(CHANGE))
     is_invalid = left_out.reason(pipeline).isNotNull()
@@ -107,34 +106,3 @@ def _arrivals(spark: SparkSession, pipeline: Pipeline, base: Run, run: Run) -> D
 def _compared(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Return the rows as far as the pipeline reads them; those of several sources are prepared one by one."""
     return prepare(rows, pipeline) if pipeline.sources else narrowed(with_computed(rows, pipeline.source), pipeline)
-
-
-def _difference(signed: Sequence[DataFrame]) -> DataFrame:
-    """Return each row whose number differs, once, with the difference as `CHANGE`.
-
-    Rows are equal by their source columns, which decide all others.
-    """
-    rows = reduce(DataFrame.unionByName, signed)
-    own = {*source_columns(rows), *([c.SOURCE] if c.SOURCE in rows.columns else [])}
-    keys, any_values, names = [], [], {}
-    for i, name in enumerate(name for name in rows.columns if name != CHANGE):
-        compared = _comparable(rows.schema[name]) if name in own else []
-        keys += [key.alias(f"k{i}_{j}") for j, key in enumerate(compared)]
-        is_key = len(compared) == 1 and not holds_map(rows.schema[name].dataType)
-        any_values += [] if is_key else [F.any_value(F.col(quoted(name))).alias(f"v{i}")]
-        names[name] = f"k{i}_0" if is_key else f"v{i}"
-    counted = rows.groupBy(*keys).agg(F.sum(CHANGE).alias(CHANGE), *any_values).where(F.col(CHANGE) != 0)
-    return counted.select(*(F.col(value).alias(name) for name, value in names.items()), CHANGE)
-
-
-def _comparable(field: T.StructField) -> list[Column]:
-    """Return the columns by which equal values are grouped. Spark groups no variants and no maps, but their text.
-
-    For Spark the two zeros of floating numbers are equal; as text they differ.
-    """
-    value = F.col(quoted(field.name))
-    if holds_map(field.dataType):
-        return [json_text(F.struct(value))]
-    if isinstance(field.dataType, T.FloatType | T.DoubleType):
-        return [value, F.when(value == F.lit(0), value.cast("string"))]
-    return [value]
