@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import Misfit, require_fit
@@ -29,6 +30,7 @@ from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VER
 from spark_jobs.semantics.rows.partition_labels import PartitionTypeError
 from spark_jobs.semantics.rows.used_columns import carried, matches
 from spark_jobs.semantics.watermark.custom import GeneratorError, new_generator
+from spark_jobs.tables.storable_types import unstorable
 
 # Delta refuses a change data feed of a table that has one of these columns.
 _OF_FEED = ("_change_type", COMMIT_VERSION, COMMIT_TIMESTAMP)
@@ -36,6 +38,14 @@ _OF_FEED = ("_change_type", COMMIT_VERSION, COMMIT_TIMESTAMP)
 _CONFUSED = {
     "Y": "Y is the year of a week: write yyyy for the year",
     "D": "D is the day of the year: write dd for the day of the month",
+}
+#: What to write in place of a value that no Delta table can contain.
+_CURES: Mapping[type[T.DataType] | tuple[type[T.DataType], ...], str] = {
+    (T.DayTimeIntervalType, T.CalendarIntervalType): "write a number, such as timestampdiff(SECOND, start, end)",
+    T.YearMonthIntervalType: "write a number, such as timestampdiff(MONTH, start, end)",
+    T.StringType: "write a text without a collation, such as lower(text)",
+    T.TimeType: "write its text, by cast(time AS STRING)",
+    T.NullType: "give it a type, such as cast(null AS STRING)",
 }
 
 
@@ -52,7 +62,7 @@ def misfits(events: DataFrame, pipeline: Pipeline) -> list[Misfit]:
     if computed := list(_computed(events, pipeline)):
         return computed
     completed = with_computed(events, pipeline.source)
-    checks = (_columns, _partitions, _times, _offsets, _expressions, expressions.unrepeatable)
+    checks = (_columns, _storable, _partitions, _times, _offsets, _expressions, expressions.unrepeatable)
     return [*(misfit for check in checks for misfit in check(completed, pipeline)), *_generator(pipeline)]
 
 
@@ -164,6 +174,26 @@ def _names_of_feed(names: list[str], pipeline: Pipeline) -> Iterator[Misfit]:
             )
 
 
+def _storable(events: DataFrame, pipeline: Pipeline) -> Iterator[Misfit]:
+    """Yield a misfit for each computed column that results have, and no Delta table can contain."""
+    published = {name.lower() for name in carried(events.columns, pipeline)}
+    for column in pipeline.source.columns:
+        if column.name.lower() in published:
+            yield from _of_type(f"source.columns.{column.name}", column.expression, events.schema[column.name])
+
+
+def _of_type(key: str, expression: str, field: T.StructField) -> Iterator[Misfit]:
+    """Yield a misfit if no Delta table can contain the values of an expression."""
+    kind = unstorable(field.dataType)
+    if kind is not None:
+        cures = (cure for types, cure in _CURES.items() if isinstance(kind, types))
+        yield Misfit(
+            f"{key}: '{expression}' is of type {field.dataType.simpleString().upper()}, which no Delta table can "
+            f"contain: {next(cures)}",
+            ErrorCode.SQL_REFUSED,
+        )
+
+
 def unordered(events: DataFrame, key: str, names: Iterable[str]) -> Iterator[Misfit]:
     """Yield a misfit for each column of `names` whose values Spark can neither group nor order."""
     kinds = {field.name.lower(): field.dataType for field in events.schema}
@@ -227,10 +257,11 @@ def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[Misfit]:
         yield from condition(events, key, rules[name].unexpected)
     yield from condition(events, "watermark.when", pipeline.watermark.when)
     for aggregate in pipeline.windows.aggregates:
+        key = f"windows.aggregates.{aggregate.name}"
         try:
-            pane_columns.grouped(events, pipeline).agg(F.expr(aggregate.expression).alias(aggregate.name))
+            pane = pane_columns.grouped(events, pipeline).agg(F.expr(aggregate.expression).alias(aggregate.name))
+            yield from _of_type(key, aggregate.expression, pane.schema[aggregate.name])
         except AnalysisException as problem:
-            key = f"windows.aggregates.{aggregate.name}"
             if problem.getCondition() in ("MISSING_GROUP_BY", "MISSING_AGGREGATION"):
                 text = f"'{aggregate.expression}' is no aggregate: write one, such as max({aggregate.expression})"
                 yield Misfit(f"{key}: {text}", ErrorCode.SQL_REFUSED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,32 @@ def test_the_key_of_a_join_without_an_order_is_refused(events: DataFrame, table:
 def test_a_computed_column_is_a_new_value_of_one_row(events: DataFrame, table: str, columns: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         check_source(events, history.pipeline(table, source__columns=columns))
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "problem"),
+    [
+        ("max(happened_at) - min(happened_at)", "INTERVAL DAY TO SECOND, .* such as timestampdiff"),
+        ("collect_list(happened_at - stored_at)", "ARRAY<INTERVAL DAY TO SECOND>, .* such as timestampdiff"),
+        ("max(interval 1 month)", "INTERVAL MONTH, .* such as timestampdiff"),
+        ("max(collate(site, 'utf8_lcase'))", "STRING COLLATE UTF8_LCASE, .* such as lower"),
+        ("map('a', max(null))", "MAP<STRING,VOID>, .* such as cast"),
+    ],
+)
+def test_results_that_no_delta_table_can_contain_are_refused(
+    events: DataFrame, table: str, aggregate: str, problem: str
+) -> None:
+    pipeline = history.pipeline(table, windows__aggregates=json.dumps({"x": aggregate}))
+    with pytest.raises(InputError, match=f"windows.aggregates.x: .* is of type {problem}"):
+        check_source(events, pipeline)
+
+
+def test_published_columns_that_no_delta_table_can_contain_are_refused(events: DataFrame, table: str) -> None:
+    computed = {"source__columns": "{x: stored_at - happened_at}"}
+    with pytest.raises(InputError, match=r"source\.columns\.x: .* is of type INTERVAL DAY TO SECOND"):
+        check_source(events, history.pipeline(table, **computed))
+    unpublished = {"source__exclude": "[x]", "source__where": "x < interval 1 hour"}
+    check_source(events, history.pipeline(table, **computed, **unpublished))
 
 
 def test_computed_columns_may_be_used_as_columns(events: DataFrame, table: str) -> None:
