@@ -24,6 +24,8 @@ _SHUFFLE, _ADAPTIVE = "spark.sql.shuffle.partitions", "spark.sql.adaptive.enable
 _ROWS_PER_TASK = 5_000_000
 # Compiling the plans of a report takes five seconds, more than reading so many rows without compiled code.
 _INTERPRETED_ROWS = 200_000
+# A run over so few rows compiles its plans for longer than it runs them, unless it reads larger files for these rows.
+_FEW_ROWS, _FEW_BYTES = 20_000, 16 * 2**20
 _INTERPRETS = "spark.tidemark.interprets"
 _INTERPRETED = {
     _INTERPRETS: "true",
@@ -163,6 +165,34 @@ def shuffling(spark: SparkSession, rows: int) -> Iterator[None]:
         yield
     finally:
         spark.conf.set(_SHUFFLE, before)
+
+
+@contextmanager
+def interpreting_few(spark: SparkSession, rows: int, read_bytes: int) -> Iterator[None]:
+    """Interpret plans for a time, if they process few rows of `read_bytes` of files; else leave the session as it is.
+
+    Settings that the user has set stay, and so does a native engine that the user demands.
+    """
+    users = {name for name, _ in spark.sparkContext.getConf().getAll()} - {COMET_ENABLED}
+    is_few = rows <= _FEW_ROWS and read_bytes <= _FEW_BYTES
+    if not is_few or os.environ.get(ENGINE) == Engine.COMET or _INTERPRETED.keys() & users:
+        yield
+        return
+    before = {name: spark.conf.get(name, None) for name in _INTERPRETED}
+    _set(spark, _INTERPRETED)
+    try:
+        yield
+    finally:
+        _set(spark, before)
+
+
+def _set(spark: SparkSession, settings: Mapping[str, str | None]) -> None:
+    """Set settings of a session; None takes a setting away."""
+    for name, value in settings.items():
+        if value is None:
+            spark.conf.unset(name)
+        else:
+            spark.conf.set(name, value)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.runtime import RuntimeSetupError, first_use
 from spark_jobs.runtime.native_engine import obstacle
-from spark_jobs.session import for_rows, interpreting, open_session, planned_once, shuffling
+from spark_jobs.session import for_rows, interpreting, interpreting_few, open_session, planned_once, shuffling
 
 pytestmark = pytest.mark.spark
 
@@ -101,3 +101,31 @@ def test_a_running_session_compiles_as_before(spark: SparkSession) -> None:
     name = "spark.sql.codegen.wholeStage"
     before = spark.conf.get(name)
     assert open_session("few", compiles_plans=False).conf.get(name) == before
+
+
+def test_plans_over_few_rows_of_small_files_are_interpreted_for_a_time(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "spark.sql.codegen.wholeStage"
+    before = dict(spark.conf.getAll)
+    conf = SparkConf(loadDefaults=False)
+    monkeypatch.setattr(spark.sparkContext, "getConf", lambda: conf)
+    for rows, size, value in ((20_000, 2**24, "false"), (20_001, 2**24, "true"), (20_000, 2**24 + 1, "true")):
+        with interpreting_few(spark, rows, size):
+            assert spark.conf.get(name) == value
+        assert dict(spark.conf.getAll) == before
+    with pytest.raises(ValueError, match="a failure"), interpreting_few(spark, 1, 1):
+        raise ValueError("a failure")
+    assert dict(spark.conf.getAll) == before
+
+
+def test_a_setting_of_the_user_about_plans_stays(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = dict(spark.conf.getAll)
+    conf = SparkConf(loadDefaults=False).set("spark.sql.codegen.wholeStage", "true")
+    monkeypatch.setattr(spark.sparkContext, "getConf", lambda: conf)
+    with interpreting_few(spark, 1, 1):
+        assert dict(spark.conf.getAll) == before
+    monkeypatch.setattr(spark.sparkContext, "getConf", lambda: SparkConf(loadDefaults=False))
+    monkeypatch.setenv("TIDEMARK_ENGINE", "comet")
+    with interpreting_few(spark, 1, 1):
+        assert dict(spark.conf.getAll) == before

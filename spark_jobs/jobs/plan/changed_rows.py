@@ -25,10 +25,15 @@ from spark_jobs.replay.rows import left_out
 from spark_jobs.replay.rows.computed_columns import with_computed
 from spark_jobs.replay.rows.prepare import narrowed, prepare, source_columns
 from spark_jobs.replay.watermark.changed_census import CHANGE
+from spark_jobs.session import interpreting_few
 from spark_jobs.tables import changed_files, source
 from spark_jobs.tables.changed_files import ChangedFiles, UnknownChangesError
 from spark_jobs.tables.run import Run
+from spark_jobs.tables.source_size import read_bytes
 from spark_jobs.tables.source_tables import tables_of
+
+# Rows with fewer bytes in their files are rare.
+_BYTES_A_ROW = 16
 
 
 @dataclass(frozen=True)
@@ -64,12 +69,15 @@ def changed_rows(spark: SparkSession, pipeline: Pipeline, base: Run, run: Run) -
     ]
     every = reduce(DataFrame.unionByName, signed)
     own = {*source_columns(every), *([c.SOURCE] if c.SOURCE in every.columns else [])}
-    changed = row_difference(every, own)
-    changed = (changed if pipeline.sources else prepare(changed, pipeline)).localCheckpoint()
-    weight = F.abs(F.col(CHANGE))
-    is_invalid = left_out.reason(pipeline).isNotNull()
-    sums = {"count": weight, "invalid": F.when(is_invalid, weight)}
-    row = changed.agg(*(F.coalesce(F.sum(n), F.lit(0)).alias(name) for name, n in sums.items())).collect()[0]
+    size = read_bytes(every)
+    # All rows of the files are compared.
+    with interpreting_few(spark, size // _BYTES_A_ROW, size):
+        changed = row_difference(every, own)
+        changed = (changed if pipeline.sources else prepare(changed, pipeline)).localCheckpoint()
+        weight = F.abs(F.col(CHANGE))
+        is_invalid = left_out.reason(pipeline).isNotNull()
+        sums = {"count": weight, "invalid": F.when(is_invalid, weight)}
+        row = changed.agg(*(F.coalesce(F.sum(n), F.lit(0)).alias(name) for name, n in sums.items())).collect()[0]
     return ChangedRows(changed, int(row["count"]), int(row["invalid"]))
 
 

@@ -14,10 +14,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.plan.changed_rows import changed_rows
-from spark_jobs.jobs.plan.compared_replays import ComparedReplays
+from spark_jobs.jobs.plan.compared_replays import ComparedReplays, census_bytes
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import timestamps
 from spark_jobs.semantics.rows.instants import EPOCH
+from spark_jobs.session import interpreting_few
 from spark_jobs.tables import unreadable_files
 from spark_jobs.tables.changed_files import UnknownChangesError
 from spark_jobs.tables.errors import SourceError
@@ -101,14 +102,14 @@ def _changed_windows(
     keeps: bool,  # noqa: FBT001  as in `changed_windows`
 ) -> ChangedWindows:
     rows = changed_rows(spark, pipeline, base, run)
-    intervals, affected = list(other_parts), 0
-    compared = None
+    affected, interval = 0, joined(other_parts) or NOTHING
     if rows.count or base.arrived_to != run.arrived_to:
-        compared = ComparedReplays(spark, pipeline, lake, base, run, rows.prepared, keeps=keeps)
-        affected, stretches = compared.affected()
-        intervals += [Interval(timestamps.moment(start), timestamps.moment(end)) for start, end in stretches]
-    interval = joined(intervals) or NOTHING
-    if compared is not None and keeps:
-        compared.keep(interval)
+        with interpreting_few(spark, rows.count, census_bytes(spark, lake, base)):
+            compared = ComparedReplays(spark, pipeline, lake, base, run, rows.prepared, keeps=keeps)
+            affected, stretches = compared.affected()
+            changed = (Interval(timestamps.moment(start), timestamps.moment(end)) for start, end in stretches)
+            interval = joined([*other_parts, *changed]) or NOTHING
+            if keeps:
+                compared.keep(interval)
     counts = dict(zip(COUNTS, (rows.count, rows.invalid, affected), strict=True))
     return ChangedWindows(interval, counts)

@@ -7,6 +7,7 @@ again, where that run began at the first row.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -30,10 +31,17 @@ from spark_jobs.session import SmallPlans
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run
+from spark_jobs.tables.source_size import read_bytes
 
 #: A run has at most so many stretches of windows: each is a part of the conditions of its queries.
 MOST_STRETCHES = 200
 _BEFORE = "before"
+
+
+def census_bytes(spark: SparkSession, lake: Lake, base: Run) -> int:
+    """Return the size of the census that a comparison with `base` reads; the greatest if it is counted first."""
+    census = _of_earlier(spark, lake, base, "census")
+    return sys.maxsize if census is None else read_bytes(census.unreplaced())
 
 
 class ComparedReplays:
@@ -140,9 +148,7 @@ class _EarlierStore(MemoryStore):
 
     def __init__(self, spark: SparkSession, lake: Lake, earlier: Run, own: Store) -> None:
         super().__init__()
-        self._spark, self._lake, self._own = spark, lake, own
-        # The census of a run that goes on has the rows that matter alone.
-        self._earlier = None if earlier.arrived_from is not None else earlier.run_id
+        self._spark, self._lake, self._earlier, self._own = spark, lake, earlier, own
 
     def keep(self, name: str, compute: Callable[[], DataFrame], plans: SmallPlans | None = None) -> DataFrame:
         """Return the rows that the earlier run has kept, or else keep those of `compute`."""
@@ -153,6 +159,9 @@ class _EarlierStore(MemoryStore):
 
     def of_earlier(self, name: str) -> Intermediate | None:
         """Return where the earlier run has stored an intermediate of all rows; None if it has not."""
-        if self._earlier is None:
-            return None
-        return whole_intermediates.stored(self._spark, self._lake, self._earlier, name)
+        return _of_earlier(self._spark, self._lake, self._earlier, name)
+
+
+def _of_earlier(spark: SparkSession, lake: Lake, earlier: Run, name: str) -> Intermediate | None:
+    # The intermediates of a run that goes on are of the rows that matter alone.
+    return None if earlier.arrived_from is not None else whole_intermediates.stored(spark, lake, earlier.run_id, name)

@@ -23,6 +23,7 @@ from spark_jobs.replay.rows.arrival_order import distinguishing, holds_map
 from spark_jobs.replay.rows.json_text import json_text
 from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.watermark.changed_census import CHANGE
+from spark_jobs.tables.source_size import read_bytes
 
 _PLACES = 2**16
 _PLACE = c.PREFIX + "place"
@@ -39,7 +40,7 @@ def row_difference(rows: DataFrame, compared: Collection[str]) -> DataFrame:
     others. Rows are read twice if they are many, so they are rows of files.
     """
     keys = {name: _keys(rows.schema[name]) for name in rows.columns if name in compared}
-    if _bytes(rows) > _WORTH_A_PASS and all(map(_is_hashed, (rows.schema[name] for name in keys))):
+    if read_bytes(rows) > _WORTH_A_PASS and all(map(_is_hashed, (rows.schema[name] for name in keys))):
         rows = _of_unequal_places(rows, [key for keys_of_name in keys.values() for key in keys_of_name])
     return _grouped(rows, keys)
 
@@ -86,9 +87,3 @@ def _is_hashed(field: T.StructField) -> bool:
     if isinstance(kind, T.StringType):
         return kind.isUTF8BinaryCollation()
     return isinstance(kind, _HASHED) or holds_map(kind)
-
-
-def _bytes(rows: DataFrame) -> int:
-    """Return the size of the files that the rows are read from, as Spark estimates it."""
-    plan = rows._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  PySpark has no public name for it
-    return int(str(plan.stats().sizeInBytes()))

@@ -42,12 +42,13 @@ from spark_jobs.replay.stages.stages import Stages, Write
 from spark_jobs.replay.watermark import custom
 from spark_jobs.replay.windows.slice import Slice
 from spark_jobs.semantics.rows.left_out import LeftOut
-from spark_jobs.session import SmallPlans, shuffling
+from spark_jobs.session import SmallPlans, interpreting_few, shuffling
 from spark_jobs.tables import staging, unreadable_files
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.leases import Tenure
 from spark_jobs.tables.ledger import CHANGED, Run
+from spark_jobs.tables.source_size import read_bytes
 
 #: A first run of more rows gives windows that are still open a separate slice.
 WORTH_A_SLICE = 1_000_000
@@ -166,6 +167,7 @@ class _Staging:
         arrived = arrival_slices.read(spark, pipeline, run)
         events = arrived if resumed is None else arrival_slices.mattering(arrived, pipeline, resumed)
         earlier = None if resumed is None else arrived
+        self._bytes = read_bytes(events)
         rows = SourceRows(events, pipeline, self._store, arrived=earlier)
         until_us, plans = arrival_slices.until_us(run), SmallPlans.interpreted(spark)
         has_timeline = run.kind == CHANGED and staging.has_work(lake, run.run_id, "timeline")
@@ -185,7 +187,8 @@ class _Staging:
         if self._pipeline.quality.max_silence_ms is not None:
             silent = silence.partitions(self._whole_census, self._pipeline, until_us=self._ground.until_us)
             self._store.write(silence.TABLE, "all", silent)
-        with shuffling(self._spark, counts["rows_read"]):
+        rows = counts["rows_read"]
+        with shuffling(self._spark, rows), interpreting_few(self._spark, rows, self._bytes):
             if self._pipeline.windows.is_session:
                 self._write_sessions(counts)
                 counts = self._counting.of_interval(counts)
