@@ -36,3 +36,9 @@ def read(spark: SparkSession, schema: StructType, paths: Sequence[str], *, file_
 def escaped(path: str) -> str:
     """Return a path as a pattern that matches that path alone."""
     return _PATTERN.sub(r"\\\1", path)
+
+
+def read_bytes(rows: DataFrame) -> int:
+    """Return how many bytes of files the rows are read from, as Spark's planner estimates it: too many if unsure."""
+    plan = rows._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  PySpark has no public name for it
+    return int(str(plan.stats().sizeInBytes()))

@@ -1,19 +1,12 @@
-"""How large sources are: the number of their rows before Spark starts, and the size of the files of a frame.
-
-The number of rows is known by the statistics of Delta's logs.
-"""
+"""The number of rows in a pipeline's sources, known before Spark starts: by the statistics of Delta's logs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.tables import delta_rs
 from spark_jobs.tables.source_tables import is_path, tables_of
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 # Java's optimizing compiler costs a run of so many rows more time than it saves. Plans over a census are interpreted,
 # and a census may have nearly as many groups as rows: those of 300,000 rows take half as long again without it.
@@ -35,9 +28,3 @@ def _rows(table: str) -> int | None:
     if not is_path(table) or urlsplit(table).scheme:
         return None
     return delta_rs.row_count(table, most_files=_FEW_FILES)
-
-
-def read_bytes(rows: DataFrame) -> int:
-    """Return how many bytes of files the rows are read from, as Spark's planner estimates it: too many if unsure."""
-    plan = rows._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  PySpark has no public name for it
-    return int(str(plan.stats().sizeInBytes()))

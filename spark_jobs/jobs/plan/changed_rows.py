@@ -28,8 +28,8 @@ from spark_jobs.replay.watermark.changed_census import CHANGE
 from spark_jobs.session import interpreting_few
 from spark_jobs.tables import changed_files, source
 from spark_jobs.tables.changed_files import ChangedFiles, UnknownChangesError
+from spark_jobs.tables.data_files import read_bytes
 from spark_jobs.tables.run import Run
-from spark_jobs.tables.source_size import read_bytes
 from spark_jobs.tables.source_tables import tables_of
 
 # Rows with fewer bytes in their files are rare.

@@ -28,10 +28,10 @@ from spark_jobs.replay.store import MemoryStore, Store
 from spark_jobs.replay.watermark.changed_census import Recounted, can_recount, recounted
 from spark_jobs.replay.watermark.nearby_groups import has_nearby_groups
 from spark_jobs.session import SmallPlans
+from spark_jobs.tables.data_files import read_bytes
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run
-from spark_jobs.tables.source_size import read_bytes
 
 #: A run has at most so many stretches of windows: each is a part of the conditions of its queries.
 MOST_STRETCHES = 200

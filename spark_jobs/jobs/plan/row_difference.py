@@ -23,7 +23,7 @@ from spark_jobs.replay.rows.arrival_order import distinguishing, holds_map
 from spark_jobs.replay.rows.json_text import json_text
 from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.watermark.changed_census import CHANGE
-from spark_jobs.tables.source_size import read_bytes
+from spark_jobs.tables.data_files import read_bytes
 
 _PLACES = 2**16
 _PLACE = c.PREFIX + "place"

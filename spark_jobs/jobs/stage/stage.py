@@ -44,11 +44,11 @@ from spark_jobs.replay.windows.slice import Slice
 from spark_jobs.semantics.rows.left_out import LeftOut
 from spark_jobs.session import SmallPlans, interpreting_few, shuffling
 from spark_jobs.tables import staging, unreadable_files
+from spark_jobs.tables.data_files import read_bytes
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.leases import Tenure
 from spark_jobs.tables.ledger import CHANGED, Run
-from spark_jobs.tables.source_size import read_bytes
 
 #: A first run of more rows gives windows that are still open a separate slice.
 WORTH_A_SLICE = 1_000_000
