@@ -45,6 +45,17 @@ def row_difference(rows: DataFrame, compared: Collection[str]) -> DataFrame:
     return _grouped(rows, keys)
 
 
+def surplus(rows: DataFrame, other: DataFrame) -> DataFrame:
+    """Return the rows that `other` has less often, as often as it lacks them; both have the same columns.
+
+    Unlike Spark's set operations, it takes columns of any type, and values that are identical for equal alone.
+    """
+    signed = rows.withColumn(CHANGE, F.lit(1)).unionByName(other.withColumn(CHANGE, F.lit(-1)))
+    more = row_difference(signed, rows.columns).where(F.col(CHANGE) > 0)
+    repeats = F.explode(F.array_repeat(F.lit(0), F.col(CHANGE).cast("int"))).alias(_PLACE)
+    return more.select("*", repeats).select(*map(quoted, rows.columns))
+
+
 def _grouped(rows: DataFrame, keys: dict[str, list[Column]]) -> DataFrame:
     """Return the difference by grouping all rows."""
     groups, any_values, names = [], [], {}

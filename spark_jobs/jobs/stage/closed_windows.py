@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.jobs.plan.row_difference import surplus
 from spark_jobs.jobs.stage.lake_store import LakeStore
 from spark_jobs.replay.continuation.closed_windows import ClosedWindows
 from spark_jobs.replay.ground import Ground
@@ -68,7 +69,7 @@ class ClosedWindowsStaging:
         invalid, undated = self._closed.invalid_events(prepared), self._closed.undated_events(prepared)
         if not undated.isEmpty():
             published_events = self._published("invalid_events").select(*map(quoted, undated.columns))
-            invalid = invalid.unionByName(undated.exceptAll(published_events))
+            invalid = invalid.unionByName(surplus(undated, published_events))
         self._store.write("invalid_events", _PART, invalid)
 
     def _write_emissions(self) -> None:

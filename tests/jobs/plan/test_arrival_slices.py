@@ -27,7 +27,7 @@ from spark_jobs.tables.published import read_published
 from tests.sampling import sampled
 from tests.support import history
 from tests.support.arrivals import CUTS, assert_slices_follow, replay_until
-from tests.support.engine import in_order, rows_of
+from tests.support.engine import frame_of, in_order, rows_of
 from tests.support.files_read import most_files_read
 from tests.support.pipelines import SHAPES, detecting, sessions, sliding
 from tests.support.runs import publish as unchecked
@@ -211,6 +211,28 @@ def test_a_column_more_is_read_with_all_rows(spark: SparkSession, tmp_path: Path
     )
     run_steps(spark, pipeline, lake, arrived_to=CUTS[1])
     assert "unit" in read_published(spark, lake, "late_events").columns
+
+
+def test_a_row_without_an_arrival_is_published_once_whatever_its_types(
+    spark: SparkSession, tmp_path: Path, lake: Lake
+) -> None:
+    table = str(tmp_path / "rows")
+    undated = [{**row, "stored_at": None} for row in history.events(100)[:4]]
+
+    def append(rows: list[dict[str, object]]) -> None:
+        frame = frame_of(spark, rows, history.SCHEMA).withColumn("headers", F.create_map(F.lit("site"), F.col("site")))
+        frame.write.format("delta").mode("append").save(table)
+
+    append([*history.events(100), *undated[:2]])
+    pipeline = history.pipeline(table, quality__max_too_late_ratio="1", replay__end_of_input="keep_open")
+    invalid = []
+    for cut in CUTS[:2]:
+        run_steps(spark, pipeline, lake, arrived_to=cut)
+        rows = read_published(spark, lake, "invalid_events").where("stored_at is null").collect()
+        invalid.append(sorted(row["id"] for row in rows))
+        append([undated[0], undated[3]])
+    in_history = [row["id"] for row in history.events(100) if row["stored_at"] is None]
+    assert invalid == [sorted([*in_history, 0, 1]), sorted([*in_history, 0, 1, 0, 3])]
 
 
 def test_unsupported_arrival_slices_are_refused(spark: SparkSession, table: str, lake: Lake) -> None:

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.plan import row_difference as module
-from spark_jobs.jobs.plan.row_difference import row_difference
+from spark_jobs.jobs.plan.row_difference import row_difference, surplus
 from spark_jobs.replay.watermark.changed_census import CHANGE
 
 pytestmark = pytest.mark.spark
@@ -98,3 +98,11 @@ def test_rows_of_both_bags_are_not_grouped(session: SparkSession, in_two_passes:
     assert (grouped[0] < 200) == in_two_passes
     assert difference(session, rows[::-1], rows, COLUMNS) == []
     assert (grouped[1] == 0) == in_two_passes
+
+
+def test_the_surplus_has_each_row_as_often_as_it_is_missing(session: SparkSession) -> None:
+    ddl = "a map<string, double>, `b c` string"
+    rows = session.createDataFrame([({"x": 0.0}, "1"), ({"x": 0.0}, "1"), ({"x": -0.0}, "1"), (None, None)], ddl)
+    other = session.createDataFrame([({"x": 0.0}, "1"), ({"y": 1.0}, "2")], ddl)
+    assert sorted(map(str, surplus(rows, other).collect())) == sorted(map(str, rows.collect()[1:]))
+    assert surplus(rows, other).schema == rows.schema
