@@ -29,6 +29,7 @@ from spark_jobs.local_rows import local_rows
 from spark_jobs.replay.joins.inputs import LEFT, ROW, SIDE
 from spark_jobs.replay.rows import arrival_order, window_assigners
 from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows.json_text import json_text
 from spark_jobs.replay.rows.prepare import fills_windows
 from spark_jobs.replay.watermark import combined, idleness, timeline
 from spark_jobs.replay.windows import late_events
@@ -109,7 +110,7 @@ class Arrived:
         near = self._near(own, (may_join | _is_own(),))
         sizes = _sizes(near)
         rows = self._collected(near.where(F.col(ID).isin(_few(sizes)) | _is_own()))
-        places = {row[ID]: row[_OWN] for row in own.select(ID, _OWN).collect()}
+        places = {row[ID]: row[_PLACE] for row in own.select(ID, _named(F.col(_OWN))).collect()}
         return {number: _around(of, places[number], sizes[number]) for number, of in rows.items()}
 
     def around_key(self, chosen: DataFrame) -> Mapping[int, Around]:
@@ -145,7 +146,7 @@ class Arrived:
         """
         alike: list[Any] = [*map(_of_chosen, self._key), *span] or [F.lit(0)]
         grouped = own.withColumn(_GROUP, F.min(ID).over(Window.partitionBy(*alike))).localCheckpoint()
-        members = grouped.select(ID, _GROUP, _OWN).collect()
+        members = grouped.select(ID, _GROUP, _named(F.col(_OWN))).collect()
         if not members:
             return {}
         near = self._near(grouped.where(F.col(ID) == F.col(_GROUP)), conditions)
@@ -156,7 +157,7 @@ class Arrived:
             rows |= self._collected(self._near(grouped.where(F.col(ID).isin(alone)), (*conditions, _is_own())))
         arrived = {number: _arrived(of) for number, of in rows.items()}
         return {
-            row[ID]: _around(rows[of], row[_OWN], sizes[row[_GROUP]], arrived[of])
+            row[ID]: _around(rows[of], row[_PLACE], sizes[row[_GROUP]], arrived[of])
             for row in members
             for of in [row[_GROUP] if row[_GROUP] in few else row[ID]]
         }
@@ -195,7 +196,7 @@ class Arrived:
         )
         rows = [name for name in ROW if name in near.columns]
         columns = [*rows, SIDE, ID, c.TS_MS, c.CLOCK_US, c.WATERMARK_MS, _NUMBER, _RANK]
-        place = F.struct(c.EPOCH, c.POSITION).alias(_PLACE)
+        place = _named(F.struct(c.EPOCH, c.POSITION))
         collected: dict[int, list[Row]] = {}
         for row in numbered.select(*columns, place).orderBy(ID, _NUMBER).collect():
             collected.setdefault(row[ID], []).append(row)
@@ -328,7 +329,12 @@ def _arrived(rows: Sequence[Row]) -> list[ArrivedRow]:
     return [ArrivedRow(row[_NUMBER], row[c.TS_MS], _or_min(row[c.WATERMARK_MS]), row[_RANK]) for row in rows]
 
 
-def _around(sources: Sequence[Row], place: Row, size: int, rows: Sequence[ArrivedRow] | None = None) -> Around:
+def _named(place: Column) -> Column:
+    """Return the text of a place in the arrival order. In Python a place with NaN would not equal itself."""
+    return json_text(place).alias(_PLACE)
+
+
+def _around(sources: Sequence[Row], place: str, size: int, rows: Sequence[ArrivedRow] | None = None) -> Around:
     rows = _arrived(sources) if rows is None else rows
     own = next(number for number, source in enumerate(sources) if source[_PLACE] == place)
     return Around(rows[own], rows, sources, size)
