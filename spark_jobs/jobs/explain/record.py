@@ -79,8 +79,8 @@ def _rows(stream: Stream, life: WindowLife, key: Mapping[str, str | None]) -> li
     """Return the rows of the window and the witnesses of the watermarks, in the order of arrival."""
     steps = life.steps or ()
     times = [micros(step.event_time) // 1000 for step in steps if step.event_time is not None]
-    in_window = F.col(c.TS_MS).between(min(times), max(times))
-    of_window = stream.filling.where(reduce(Column.__and__, is_key(stream, key), in_window))
+    is_between = F.col(c.TS_MS).between(min(times), max(times))
+    of_window = stream.filling.where(reduce(Column.__and__, is_key(stream, key), is_between))
     before = of_window.select(F.col(c.EPOCH).alias("epoch")).distinct().localCheckpoint()
     marks = {micros(step.watermark) // 1000 for step in _firings(life) if step.watermark is not None}
     timeline = stream.ground.timeline
@@ -90,7 +90,14 @@ def _rows(stream: Stream, life: WindowLife, key: Mapping[str, str | None]) -> li
     if moving is None:
         raise _refused("the source has too many partitions to list their watermarks")
     rows = [dict(step.row) for step in steps if step.row is not None]
-    return [*rows, *(row for number, row in enumerate(moving) if row not in rows and row not in moving[:number])]
+    # By its text, since NaN does not equal itself.
+    in_window = {_text(row) for row in rows}
+    witness_by_text = {_text(row): row for row in moving}
+    return [*rows, *(row for text, row in witness_by_text.items() if text not in in_window)]
+
+
+def _text(row: Row) -> str:
+    return repr(sorted(row.items()))
 
 
 def _firings(life: WindowLife) -> Iterator[LifeStep]:

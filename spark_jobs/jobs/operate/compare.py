@@ -19,6 +19,8 @@ from pyspark.sql import types as T
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay.rows.arrival_order import holds_map
+from spark_jobs.replay.rows.json_text import json_text
 from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.tables import ledger
@@ -128,7 +130,7 @@ class _Comparing:
         self._dropped = [name for name in values[0] if name not in self._common]
         self._new = [name for name in values[1] if name not in self._common]
         self._numbers = [name for name in self._common if isinstance(kinds[0][name], T.NumericType)]
-        self._maps = {name for name in self._common if "map<" in kinds[0][name].simpleString()}
+        self._texts = {name for name in self._common if holds_map(kinds[0][name])}
         self._sides = self._side_by_side(tables)
 
     def comparison(self, largest: int) -> Comparison:
@@ -193,9 +195,9 @@ class _Comparing:
 
     def _equal(self, name: str) -> Column:
         before, after = (_of(side, name) for side in (_BEFORE, _AFTER))
-        if name in self._maps:
-            # Maps have no equality in Spark.
-            before, after = F.to_json(F.struct(before)), F.to_json(F.struct(after))
+        if name in self._texts:
+            # Maps and variants have no equality in Spark.
+            before, after = json_text(F.struct(before)), json_text(F.struct(after))
         return before.eqNullSafe(after)
 
     def _change(self, row: T.Row) -> Change:

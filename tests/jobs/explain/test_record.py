@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from spark_jobs.cases.case_file import Case, parse
 from spark_jobs.cases.engines import Reference
@@ -23,7 +24,7 @@ from spark_jobs.tables.published import read_published
 from tests.cli.test_screens import FILE
 from tests.sampling import sampled
 from tests.support import history
-from tests.support.engine import rows_of
+from tests.support.engine import frame_of, rows_of
 from tests.support.runs import publish
 
 pytestmark = pytest.mark.spark
@@ -95,6 +96,18 @@ def test_a_case_has_the_panes_of_its_run(recorded: Recorded, run: str) -> None:
         recorded.path.write_text(text, encoding="utf-8")
         (outcome,) = outcomes(parse(text, recorded.path), Reference())
         assert outcome.passed, outcome.differences
+
+
+@pytest.mark.soak
+def test_a_row_with_nan_is_recorded_once(spark: SparkSession, tmp_path: Path) -> None:
+    rows = frame_of(spark, ROWS, history.SCHEMA).withColumn("noise", F.array(F.lit(float("nan"))))
+    rows.coalesce(1).write.format("delta").save(str(tmp_path / "rows"))
+    file, lake = tmp_path / "readings.yaml", Lake(str(tmp_path / "lake"), "readings")
+    file.write_text(FILE.format(table=tmp_path / "rows"), encoding="utf-8")
+    publish(spark, load(file), lake, Interval())
+    pane = next(row for row in rows_of(read_published(spark, lake, "panes")) if row["device"] == "a")
+    request = Request(window_start_ms=micros(pane["window_start"]) // 1000, key={"device": "a"})
+    assert "panes:" in record(spark, file, lake, request, Reference())
 
 
 @pytest.mark.soak

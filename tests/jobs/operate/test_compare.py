@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 from typer.testing import CliRunner
 
 from spark_jobs.cli.app import app
@@ -94,6 +95,27 @@ def test_results_are_same_changed_added_or_gone(spark: SparkSession, lake: Lake)
 
 
 @pytest.mark.soak
+def test_values_without_an_equality_are_compared(spark: SparkSession, tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path / "lake"), "readings")
+    columns = {
+        "a_map": "map('k', window_start)",
+        "a_variant": "parse_json('[1, null]')",
+        "moved": "map('k', window_start + make_interval(0, 0, 0, 0, 0, 0, {number} * 0.000001))",
+        "other": "parse_json('[{number}]')",
+    }
+    for number, name in enumerate((FIRST, SECOND)):
+        sql = {column: F.expr(text.format(number=number)) for column, text in columns.items()}
+        results = frame_of(spark, BEFORE[:2], RESULTS).withColumns(sql)
+        results.write.format("delta").mode("overwrite").save(lake.path("window_results"))
+        run, at = Run(name, "readings", "f", "full", 0, None, None), START + timedelta(days=number)
+        ledger.record(
+            spark, lake, run, Step("publish", "done", at, at, versions={"window_results": number, "late_events": 0})
+        )
+    comparison = compare(spark, history.pipeline("unused"), lake)
+    assert (comparison.same, comparison.changed) == (0, 2)
+    assert {name: count for name, count in comparison.values.items() if count} == {"moved": 2, "other": 2}
+
+
 def test_without_names_the_last_two_are_compared(spark: SparkSession, lake: Lake) -> None:
     pipeline = history.pipeline("unused")
     comparison = compare(spark, pipeline, lake)
