@@ -51,7 +51,8 @@ def _difference(before: Mapping[str, Any] | None, after: Mapping[str, Any] | Non
     if before is None or after is None:
         values = before or after or {}
         return f"{'gone' if after is None else 'added'}, {', '.join(f'{n} {_rounded(v)}' for n, v in values.items())}"
-    changed = ((name, value, after[name]) for name, value in before.items() if value != after[name])
+    # NaN and variants do not equal themselves.
+    changed = ((name, value, after[name]) for name, value in before.items() if repr(value) != repr(after[name]))
     return ", ".join(f"{name} {_pair(old, new)}" for name, old, new in changed)
 
 

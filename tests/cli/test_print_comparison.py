@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from pyspark.sql.types import VariantVal
 
 from spark_jobs.cli import print_comparison, printing
 from spark_jobs.jobs.operate.compare import Change, Comparison
@@ -48,6 +49,12 @@ def test_a_comparison_has_counts_and_the_largest_changes(monkeypatch: pytest.Mon
 )
 def test_doubles_have_few_digits_unless_these_are_equal(old: Any, new: Any, text: str) -> None:
     assert print_comparison._pair(old, new) == text
+
+
+def test_a_value_that_does_not_equal_itself_stays_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    same = [{"mean": number, "nan": float("nan"), "variant": VariantVal.parseJson("[1]")} for number in (1.0, 2.0)]
+    change = replace(CHANGE, before=same[0], after=same[1])
+    assert lines_of(replace(COMPARED, largest=[change]), monkeypatch)[-1].endswith("device a: mean 1 -> 2")
 
 
 def test_a_key_cannot_write_to_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
