@@ -86,7 +86,15 @@ def _engine_stays(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture
-def comet(spark: SparkSession) -> None:
+def as_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs over few rows compile their plans and use Comet, as runs over many rows do."""
+    from spark_jobs import session
+
+    monkeypatch.setattr(session, "_FEW_ROWS", -1)
+
+
+@pytest.fixture
+def comet(spark: SparkSession, as_of_many_rows: None) -> None:
     """The session uses Comet; the test is skipped on a machine that cannot run it."""
     from spark_jobs.runtime import native_engine
 

@@ -12,7 +12,7 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from spark_jobs.runtime import RuntimeSetupError, first_use
-from spark_jobs.runtime.native_engine import obstacle
+from spark_jobs.runtime.native_engine import COMET_ENABLED, obstacle
 from spark_jobs.session import for_rows, interpreting, interpreting_few, open_session, planned_once, shuffling
 
 pytestmark = pytest.mark.spark
@@ -129,3 +129,9 @@ def test_a_setting_of_the_user_about_plans_stays(spark: SparkSession, monkeypatc
     monkeypatch.setenv("TIDEMARK_ENGINE", "comet")
     with interpreting_few(spark, 1, 1):
         assert dict(spark.conf.getAll) == before
+
+
+def test_tests_of_comet_use_it_over_few_rows_too(spark: SparkSession, comet: None) -> None:
+    with interpreting_few(spark, 1, 1):
+        assert spark.conf.get(COMET_ENABLED) == "true"
+        assert spark.conf.get("spark.sql.codegen.wholeStage") == "true"

@@ -32,7 +32,7 @@ from tests.support.doubles import FAMILIES, bits
 from tests.support.engine import frame_of, rows_of
 from tests.support.runs import publish
 
-pytestmark = [pytest.mark.spark, pytest.mark.soak]
+pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.usefixtures("as_of_many_rows")]
 
 ROWS = 1_500
 #: How long these rows keep coming.

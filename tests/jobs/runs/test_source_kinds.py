@@ -28,7 +28,7 @@ from tests.support import history, table_kinds
 from tests.support.engine import in_order, rows_of
 from tests.support.table_kinds import KINDS, Kind
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session", "as_of_many_rows")]
 
 ROWS = history.events(700)
 PART = Interval(history.START, history.START + timedelta(minutes=20))
