@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.changed_task ROWS DAYS FOLDER OUT.json
 
-FOLDER holds events and lakes, and is emptied. First few events are taken through the same runs, so that Java has
-compiled what they need; their time is not in the result. The results after the changes are compared with those of a
-full replay of the same table.
+FOLDER holds events and lakes, and is emptied. The table of events has a file a day, as many tables that a job appends
+to daily. First few events are taken through the same runs, so that Java has compiled what they need; their time is not
+in the result. The results after the changes are compared with those of a full replay of the same table.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> None:
 def measured(spark: SparkSession, rows: int, days: int, folder: Path) -> dict[str, Any]:
     """Return the steps of a run over changes, and of a full replay after them; and in how many rows they differ."""
     table = folder / "events"
-    events.generate(spark, table, rows, DEFAULT_SEED, Spread(keys=KEYS, days=days))
+    events.generate(spark, table, rows, DEFAULT_SEED, Spread(keys=KEYS, days=days, files=days))
     pipeline = pipeline_of(table)
     lake, other = lake_of(folder / "lake"), lake_of(folder / "other")
     Runner(spark, pipeline, lake).run(Interval())

@@ -19,7 +19,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 DEFAULT_SEED = 1
-# One for an hour: a size as a live table has them. More than some weeks have a file a day at most.
+# One for an hour: a size as a live table has them.
 FILES, _DAYS_BY_HOUR = 24, 14
 
 _DAY_US = 86_400_000_000
@@ -32,6 +32,7 @@ class Spread:
     """How the events are spread.
 
     - `hot_share`: the share of the events that have key k0000; all keys are equal by default;
+    - `files`: how many files the table has; by default one an hour, and for more than two weeks 24;
     - `in_one_window`: each event has key k0000 and happened in the first ten minutes. Only the first event happened a
       quarter of an hour later, so all others come behind the watermark.
     """
@@ -40,6 +41,7 @@ class Spread:
     partitions: int = 4
     days: int = 1
     hot_share: float = 0.0
+    files: int | None = None
     in_one_window: bool = False
 
 
@@ -62,7 +64,8 @@ def generate(spark: SparkSession, path: Path, rows: int, seed: int, spread: Spre
         return {"written": 0}
     arrival_us = F.lit(_FIRST_US) + F.col("id") * F.lit(spread.days * _DAY_US // rows)
     key = (_uniform(seed, 1) * spread.keys).cast("int")
-    events = spark.range(0, rows, 1, FILES * spread.days if spread.days <= _DAYS_BY_HOUR else FILES).select(
+    files = spread.files or (FILES * spread.days if spread.days <= _DAYS_BY_HOUR else FILES)
+    events = spark.range(0, rows, 1, files).select(
         F.col("id").alias("event_id"),
         F.format_string("k%04d", F.when(_is_hot(seed, spread), 0).otherwise(key)).alias("key"),
         F.format_string("p%d", (_uniform(seed, 2) * spread.partitions).cast("int")).alias("origin"),
