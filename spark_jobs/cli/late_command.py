@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from spark_jobs.cli import printing, recorded_runs
 from spark_jobs.cli.command import Answer, Request, pipeline_command
 from spark_jobs.cli.fitting_table import Column, fitting
+from spark_jobs.cli.value_text import value_text
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.durations import format_duration
@@ -96,7 +96,7 @@ def _show(settings: RunSettings, rows: MissedRows, changed: Sequence[str]) -> No
 def _columns(rows: MissedRows) -> list[Column]:
     groups = rows.groups
     labels = list(groups[0].values)
-    columns = [Column(label, [_text(group.values[label]) for group in groups], right=False) for label in labels]
+    columns = [Column(label, [value_text(group.values[label]) for group in groups], right=False) for label in labels]
     columns.append(Column("rows", [f"{group.rows:,}" for group in groups]))
     columns.append(Column("share", [f"{group.rows / rows.rows:.1%}" for group in groups], rank=4))
     if groups[0].windows is not None:
@@ -130,9 +130,3 @@ def _duration(ms: int | None) -> str:
     words = format_duration(max(ms, 0)).split(" ")
     parts = zip(words[::2], words[1::2], strict=False)
     return " ".join(f"{count}{unit if unit == 'ms' else unit[0]}" for count, unit in parts) or "0s"
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d %H:%M:%S}"
-    return "null" if value is None else str(value)

@@ -8,6 +8,7 @@ from typing import Any
 
 from spark_jobs.cli import printing
 from spark_jobs.cli.fitting_table import Column, fitting
+from spark_jobs.cli.value_text import time_text, value_text
 from spark_jobs.explain import words
 from spark_jobs.explain.explanations import (
     INVALID,
@@ -64,10 +65,10 @@ def _row(pipeline: Pipeline, row: ExplainedRow) -> Iterator[str]:
     reason = f" ({row.reason})" if row.reason else ""
     of_fate = words.fates(pipeline.join, drops_late=pipeline.windows.drops_late)[row.fate]
     yield f"  {of_fate}{reason}{_rule_without_window(pipeline, row)}"
-    yield f"  event time    {_time(row.event_time) or 'none'}"
+    yield f"  event time    {time_text(row.event_time) or 'none'}"
     if row.arrival_time is not None:
         place = "" if row.rows_before is None else f"   {words.rows(row.rows_before)} arrived before it"
-        yield f"  arrival time  {_time(row.arrival_time)}{place}"
+        yield f"  arrival time  {time_text(row.arrival_time)}{place}"
     if row.fate in (INVALID, LEFT_OUT):
         return
     yield f"  watermark     {_watermark(row.watermark)}   before it"
@@ -100,14 +101,14 @@ def _partners(partners: Sequence[ExplainedPartner] | None, *, as_of: bool) -> It
     joined = sum(partner.meeting is Meeting.JOINED for partner in partners)
     yield f"  joined {joined:,} of {words.rows(len(partners))} of the other input {place}"
     for partner in partners[:_MOST_PARTNERS]:
-        at = f", at {_time(partner.paired_at)}" if partner.paired_at else ""
+        at = f", at {time_text(partner.paired_at)}" if partner.paired_at else ""
         yield f"    {meetings[partner.meeting]} (rule {partner.rule}){at}: {_values(partner.row)}"
     if len(partners) > _MOST_PARTNERS:
         yield f"    the first {_MOST_PARTNERS}; --json returns all"
 
 
 def _window(window: ExplainedWindow) -> Iterator[str]:
-    bounds = f"[{_time(window.window_start)}, {_time(window.window_end)})"
+    bounds = f"[{time_text(window.window_start)}, {time_text(window.window_end)})"
     closing = _watermark(window.closes_at_watermark) if window.closes_at_watermark else "none"
     yield f"  window {bounds}: {window.verdict.replace('_', ' ')} (rule {window.rule})"
     yield f"    fires at watermark {_watermark(window.fires_at_watermark)}, closes at {closing}"
@@ -120,7 +121,7 @@ def _window(window: ExplainedWindow) -> Iterator[str]:
 
 
 def _pane(pane: ExplainedPane) -> str:
-    at = f", fired at {_time(pane.fired_at)}" if pane.fired_at else ""
+    at = f", fired at {time_text(pane.fired_at)}" if pane.fired_at else ""
     timing = pane.timing.replace("_", " ")
     rows = words.rows(pane.row_count)
     return f"pane {pane.pane_index}: {timing}{at} by watermark {_watermark(pane.watermark)}, {rows}"
@@ -167,26 +168,12 @@ def _show_window(life: WindowLife | None) -> None:
 
 def _values(row: Mapping[str, Any], of_input: str | None = None) -> str:
     name = f"{of_input}: " if of_input else ""
-    return name + ", ".join(f"{column} = {_value(value)}" for column, value in row.items())
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, datetime):
-        return _time(value)
-    return "null" if value is None else str(value)
-
-
-def _time(moment: datetime | None) -> str:
-    """Return a time without the digits that are zero."""
-    if moment is None:
-        return ""
-    digits = f"{moment:%f}".rstrip("0")
-    return f"{moment:%Y-%m-%d %H:%M:%S}{'.' * bool(digits)}{digits}"
+    return name + ", ".join(f"{column} = {value_text(value)}" for column, value in row.items())
 
 
 def _short(moment: datetime | None, day: date) -> str:
     """Return a time without its date where that is `day`, and without its year where that is the year of `day`."""
-    text = _time(moment)
+    text = time_text(moment)
     if moment is None or moment.year != day.year:
         return text
     return text.split(" ")[-1] if moment.date() == day else text.split("-", 1)[1]
@@ -197,4 +184,4 @@ def _watermark(moment: datetime | None, day: date | None = None) -> str:
         return "none yet"
     if moment == END_OF_INPUT:
         return "the end of the input"
-    return _time(moment) if day is None else _short(moment, day)
+    return time_text(moment) if day is None else _short(moment, day)
