@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,7 @@ def test_a_strategy_without_a_bound_is_to_be_changed(tmp_path: Path) -> None:
     published = Published(tmp_path, FILE.replace(BOUND, "strategy: monotonous"))
     *_, last = remedies(published.late())
     assert last.startswith("or with watermark.strategy bounded_out_of_orderness and watermark.out_of_orderness ")
+
+
+def test_groups_by_a_time_have_all_digits_of_it(published: Published) -> None:
+    assert re.search(r"^[-\d]+ \d\d:\d\d:\d\d\.\d+ +1 ", published.late("--by", "stored_at"), re.MULTILINE)

@@ -106,5 +106,11 @@ def test_json_has_no_nan_and_no_infinity() -> None:
     }
 
 
+def test_values_that_look_alike_differ_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    pipeline = history.pipeline("rows")
+    odd = replace(explained(pipeline, ROWS, 0), row={"reading": nan, "site": "", "device": None, "parts": {"x": None}})
+    assert "reading = NaN, site = '', device = null, parts = {\"x\": null}" in printed(capsys, pipeline, odd)
+
+
 def test_each_meeting_has_words() -> None:
     assert set(MEETINGS_AS_OF) == set(Meeting)
