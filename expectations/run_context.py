@@ -47,8 +47,8 @@ class RunContext:
             return F.lit(None).cast("timestamp")
         return F.array_min(F.filter(F.array(*ends), lambda end: end > window_start))
 
-    def covers(self, window_start: Column) -> Column:
-        """Return whether no stretch leaves out the window that starts at `window_start`, a TIMESTAMP."""
+    def covers(self, window_start: str) -> Column:
+        """Return whether no stretch leaves out the window that starts at `window_start`, a TIMESTAMP as SQL."""
         return holds(Interval(stretches=self.stretches), window_start)
 
     def columns(self) -> dict[str, Column]:

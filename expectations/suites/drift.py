@@ -52,7 +52,7 @@ def rows(staged: Staged) -> DataFrame:
         usual.join(own, "window_start", "left")
         .crossJoin(F.broadcast(span))
         .where("window_start BETWEEN first_own AND last_own")
-        .where(staged.context.covers(F.col("window_start")))
+        .where(staged.context.covers("window_start"))
     )
     near = (_is_near(name, drift.tolerance) for name in names)
     return compared.withColumn("is_near", reduce(Column.__and__, near)).drop("first_own", "last_own")

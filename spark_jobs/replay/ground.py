@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.continuation import resume
@@ -157,7 +156,7 @@ class Ground:
         """Return the windows of a slice as the table `watermarks`; empty for sessions, which end by key."""
         if self.pipeline.windows.is_session:
             return watermarks_table.empty(self.census.sparkSession)
-        return watermarks_table.rows(self.calendar.where(part.holds(F.col("window_ms"))), self.pipeline)
+        return watermarks_table.rows(self.calendar.where(part.holds("window_ms")), self.pipeline)
 
     def drift(self) -> DataFrame:
         """Compute how far partitions ran ahead of the slowest (`rounds.drift`); empty unless rows come in rounds."""

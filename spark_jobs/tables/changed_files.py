@@ -39,10 +39,14 @@ class UnknownChangesError(Exception):
 
 @dataclass(frozen=True)
 class ChangedFiles:
-    """Files by the version of the table at which they are read; named as in the log, a path as often as it counts."""
+    """Files by the version of the table at which they are read; named as in the log, a path as often as it counts.
+
+    `entries` has for each version the entries of its files in the log, by path.
+    """
 
     added: Mapping[int, Sequence[str]]
     removed: Mapping[int, Sequence[str]]
+    entries: Mapping[int, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict, compare=False)
 
 
 def changed_files(spark: SparkSession, table: str, since: int, until: int) -> ChangedFiles | None:
@@ -75,21 +79,23 @@ def changed_files_of(actions_by_version: _Actions, since: int, until: int) -> Ch
     counts = log.between_ends() if len(_schemas(actions_by_version)) > 1 else log.fewest()
     added: dict[int, list[str]] = {}
     removed: dict[int, list[str]] = {}
+    entries: dict[int, dict[str, Mapping[str, Any]]] = {}
     for file, count in counts.items():
         if count:
-            files = added if count > 0 else removed
-            files.setdefault(log.version_with(file), []).extend([log.paths[file]] * abs(count))
-    return ChangedFiles(added, removed)
+            files, version, path = added if count > 0 else removed, log.version_with(file), log.entries[file]["path"]
+            files.setdefault(version, []).extend([path] * abs(count))
+            entries.setdefault(version, {})[path] = log.entries[file]
+    return ChangedFiles(added, removed, entries)
 
 
-def rows_of(spark: SparkSession, table: str, files: Mapping[int, Sequence[str]], until: int) -> DataFrame:
-    """Return the rows of `files`, by the version at which they are read; without files, no rows of version `until`.
+def rows_of(spark: SparkSession, table: str, files: ChangedFiles, until: int, *, are_added: bool) -> DataFrame:
+    """Return the rows of the added or removed files; without such files, no rows of version `until`.
 
     The rows of a file are there as often as it is named. Raises SourceError if a version can no longer be read.
     """
     parts = [
-        source.rows_of_files(spark, table, version, paths)
-        for version, names in files.items()
+        source.rows_of_files(spark, table, version, paths, files.entries.get(version, {}))
+        for version, names in (files.added if are_added else files.removed).items()
         for paths in _without_repeats(names)
     ]
     return reduce(DataFrame.unionByName, parts) if parts else source.read(spark, table, until).limit(0)
@@ -101,7 +107,7 @@ class _Log:
 
     since: int
     until: int
-    paths: dict[_File, str] = field(default_factory=dict)
+    entries: dict[_File, Mapping[str, Any]] = field(default_factory=dict)
     _changes: Counter[_File] = field(default_factory=Counter)
     _rewrites: list[Counter[_File]] = field(default_factory=list)
     _at_since: set[_File] = field(default_factory=set)
@@ -124,7 +130,7 @@ class _Log:
         file = _file(entry)
         if is_added and self._last_seen.get(file) == self.until:
             return
-        self.paths.setdefault(file, entry["path"])
+        self.entries.setdefault(file, entry)
         if not is_added and file not in self._last_seen:
             self._at_since.add(file)
         self._last_seen[file] = self.until if is_added else version - 1

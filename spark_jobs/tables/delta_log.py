@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -75,17 +76,30 @@ def changes(spark: SparkSession, table: str, after: int, newest: int) -> dict[in
     return by_version
 
 
-def rows_of_files(spark: SparkSession, table: str, version: int, paths: Collection[str]) -> DataFrame:
+def rows_of_files(
+    spark: SparkSession,
+    table: str,
+    version: int,
+    paths: Collection[str],
+    entries: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> DataFrame:
     """Return the rows of those files of `table` at `version` that its log names by `paths`; no other file is read.
 
-    Costs a Spark job over the log. Raises LookupError if the table lacks one of the files at this version.
+    `entries` are `add` or `remove` entries of the log by path. A Spark job looks files up in the log unless each has an
+    entry with all that a reader needs. Raises LookupError if the table lacks one of the files at this version.
     """
     snapshot, log = _snapshot(spark, table, version), log_of(spark, table)
-    names = {_as_in_snapshots(spark, log, path) for path in paths}
-    files = snapshot.allFiles().filter(F.col("path").isin(*names)._jc).collectAsList()
-    if files.size() < len(names):
-        raise LookupError(f"version {version} of {table} has {files.size()} of {len(names)} files: {sorted(names)[:3]}")
     scala = jvm_of(spark).scala
+    if all(_can_be_read(entries.get(path, {})) for path in paths):
+        files = jvm_of(spark).java.util.ArrayList()
+        for path in paths:
+            files.add(_added(spark, entries[path]))
+    else:
+        names = {_as_in_snapshots(spark, log, path) for path in paths}
+        files = snapshot.allFiles().filter(F.col("path").isin(*names)._jc).collectAsList()
+        if files.size() < len(names):
+            few = f"{files.size()} of {len(names)} files"
+            raise LookupError(f"version {version} of {table} has {few}: {sorted(names)[:3]}")
     added = scala.jdk.javaapi.CollectionConverters.asScala(files).toSeq()
     return DataFrame(log.createDataFrame(snapshot, added, False, scala.Option.empty()), spark)
 
@@ -172,6 +186,19 @@ def live_files(actions: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(live.values())
 
 
+def _can_be_read(entry: Mapping[str, Any]) -> bool:
+    """Return whether an entry has what a reader needs. Writers may leave it out of a `remove` entry."""
+    return None not in (entry.get("partitionValues"), entry.get("size"))
+
+
+def _added(spark: SparkSession, entry: Mapping[str, Any]) -> Any:
+    """Return the file of an `add` or `remove` entry, as Delta reads it."""
+    names = ("path", "partitionValues", "size", "stats", "tags", "deletionVector")
+    file = {name: entry[name] for name in names if entry.get(name) is not None}
+    file |= {"modificationTime": entry.get("modificationTime", 0), "dataChange": True}
+    return jvm_of(spark).org.apache.spark.sql.delta.actions.Action.fromJson(json.dumps({"add": file}))
+
+
 def _as_in_snapshots(spark: SparkSession, log: Any, path: str) -> str:
     """Return a path of the log as Delta's snapshots have it: writers differ in which characters they escape."""
     if _PLAIN_PATH.fullmatch(path):
@@ -193,15 +220,16 @@ def _commit_file(spark: SparkSession, log: Any, version: int) -> Any:
 
 
 def log_of(spark: SparkSession, table: str) -> Any:
-    """Return Delta's log of `table`, for this thread.
-
-    Delta reads checkpoints by the active session of a thread. A thread that no query of PySpark has run in has none.
-    """
-    spark_sql = jvm_of(spark).org.apache.spark.sql
-    spark_sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
+    """Return Delta's log of `table`, for this thread (`activate`)."""
+    activate(spark)
     if not is_path(table):
         return _named_files(spark, table).deltaLog()
-    return spark_sql.delta.DeltaLog.forTable(spark._jsparkSession, absolute_path(table))
+    return jvm_of(spark).org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, absolute_path(table))
+
+
+def activate(spark: SparkSession) -> None:
+    """Let Delta read logs in this thread by a session. A thread that no query of PySpark has run in has none."""
+    jvm_of(spark).org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
 
 
 def _named_files(spark: SparkSession, name: str, **options: int) -> Any:

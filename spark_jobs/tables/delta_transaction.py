@@ -19,12 +19,15 @@ from uuid import uuid4
 from pyspark.sql import DataFrame, SparkSession
 
 import spark_jobs
+from spark_jobs.session import interpreting
 from spark_jobs.tables import commit_files
-from spark_jobs.tables.delta_log import jvm_of, log_of, newest_snapshot
+from spark_jobs.tables.delta_log import activate, jvm_of, log_of, newest_snapshot
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.objects import Objects
 
 _MAX_ATTEMPTS = 10
+# Compiling a plan over so small a checkpoint, of about ten thousand files, takes longer than running it.
+_SMALL_CHECKPOINT = 4 * 2**20
 _CONFLICTS = ("CONCURRENT", "METADATA_CHANGED", "PROTOCOL_CHANGED")
 _MANUAL_UPDATE = "org.apache.spark.sql.delta.DeltaOperations$ManualUpdate$"
 #: Settings of Delta's writer for files that a commit adds to another table: they have the names of its columns,
@@ -87,10 +90,13 @@ def _require_files(path: str, added: Iterable[dict[str, Any]]) -> None:
 
 
 class Transaction:
-    """One commit to the table at `path`, which may not exist yet."""
+    """One commit to the table at `path`, which may not exist yet.
 
-    def __init__(self, spark: SparkSession, path: str) -> None:
-        self._jvm, self._path = jvm_of(spark), path
+    `awaits` is called right before a commit, which does not happen if it raises an error.
+    """
+
+    def __init__(self, spark: SparkSession, path: str, awaits: Callable[[], None] | None = None) -> None:
+        self._spark, self._jvm, self._path, self._awaits = spark, jvm_of(spark), path, awaits
         self._log = log_of(spark, path)
         newest_snapshot(self._log)
         self._transaction = self._log.startTransaction()
@@ -110,8 +116,12 @@ class Transaction:
         Without a condition, it returns all files. The transaction then conflicts with every concurrent change.
         """
         self._transaction.readWholeTable()
-        all_files = self._transaction.snapshot().allFiles()
+        snapshot = self._transaction.snapshot()
+        has_few_files = snapshot.checkpointProvider().effectiveCheckpointSizeInBytes() <= _SMALL_CHECKPOINT
+        activate(interpreting(self._spark) if has_few_files else self._spark)
+        all_files = snapshot.allFiles()
         selected = (all_files if condition is None else all_files.filter(condition)).collectAsList()
+        activate(self._spark)
         return [selected.get(i) for i in range(selected.size())]
 
     def create(self, rows: DataFrame, settings: Mapping[str, str]) -> None:
@@ -152,6 +162,8 @@ class Transaction:
         `data_change` the commit changes no row; the actions in `added` must have `dataChange` false. Raises
         CommitConflictError.
         """
+        if self._awaits is not None:
+            self._awaits()
         now = int(time.time() * 1000)
         commit_actions = self._jvm.java.util.ArrayList()
         for file in removed:

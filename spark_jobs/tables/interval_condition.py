@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from datetime import timedelta
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.tables.interval import Interval
 
 
-def holds(interval: Interval, window_start: Column) -> Column:
-    """Return the condition that `interval` contains the window that starts at `window_start`, a TIMESTAMP."""
-    return reduce(Column.__or__, (_holds(piece, window_start) for piece in interval.pieces))
+def holds(interval: Interval, window_start: str) -> Column:
+    """Return the condition that `interval` contains the window that starts at `window_start`, a TIMESTAMP as SQL.
+
+    Built as one text: each part of a condition of columns is a call of Java, and an interval may have many stretches.
+    """
+    return F.expr(" or ".join(_holds(piece, window_start) for piece in interval.pieces))
 
 
-def _holds(piece: Interval, window_start: Column) -> Column:
-    is_inside = F.lit(True)
-    if piece.start is not None:
-        is_inside = is_inside & (window_start >= F.lit(piece.start))
-    if piece.end is not None:
-        is_inside = is_inside & (window_start < F.lit(piece.end))
-    return is_inside
+def _holds(piece: Interval, window_start: str) -> str:
+    edges = {">=": piece.start, "<": piece.end}
+    inside = [
+        f"{window_start} {sign} timestamp_micros({(edge - EPOCH) // timedelta(microseconds=1)}L)"
+        for sign, edge in edges.items()
+        if edge is not None
+    ]
+    return f"({' and '.join(inside) or 'true'})"

@@ -42,7 +42,6 @@ from spark_jobs.tables.lake import Lake, behind_folder, staged_folder
 from spark_jobs.tables.leases import Lease, Tenure
 from spark_jobs.tables.objects import Objects
 from spark_jobs.tables.replaced_rows import ReplacedRows, relative
-from spark_jobs.tables.staging import read_staged
 
 _MAX_ATTEMPTS = 5
 _APPLICATION, _FENCE = "tidemark/", "tidemark-fence/"
@@ -64,7 +63,8 @@ class Base:
 
     A table may exist without a version here: an earlier run published into it, the last run did not. `tenure` is the
     lease under which this process publishes, None without one. `results` are what published tables offer, and
-    `aggregates` those of the run that publishes, by name as SQL: the comments of their columns.
+    `aggregates` those of the run that publishes, by name as SQL: the comments of their columns. `awaits` is called when
+    a table is prepared, right before its commit, which does not happen if it raises an error.
     """
 
     versions: Mapping[str, int] = field(default_factory=dict)
@@ -72,6 +72,7 @@ class Base:
     tenure: Tenure | None = None
     results: Results = field(default_factory=Results)
     aggregates: Mapping[str, str] = field(default_factory=dict)
+    awaits: Callable[[], None] | None = None
 
 
 def publish(
@@ -200,7 +201,7 @@ def _once(
     """Commit on the base, unless the run has already committed. Return the version of the run's commit."""
     application = _APPLICATION + run_id
     for _ in range(_MAX_ATTEMPTS):
-        transaction = delta_transaction.Transaction(spark, lake.path(table))
+        transaction = delta_transaction.Transaction(spark, lake.path(table), base.awaits)
         base_version = base.versions.get(table, -1)
         ids_by_version = commit_files.applications(Objects(lake.path(table)), base_version, transaction.read_version)
         if base.tenure is not None:
@@ -244,9 +245,8 @@ class _Publishing:
             added, metadata = [*added, *behind_files], metadata or behind_metadata
         if self._transaction.read_version < 0:
             return self._transaction.commit([], [*self._metadata.created(metadata), *added], application)
-        folder = self._run_id if interval is not None else behind_folder(self._run_id)
-        before = self._replaced.published.schema
-        after = read_staged(self._spark, self._lake, folder, self._table).schema
+        before = self._replaced.schema
+        after = table_metadata.schema(next(action for action in metadata if "metaData" in action))
         same_columns = columns.described(before) == columns.described(after)
         if interval is not None and interval.whole:
             replaced = self._transaction.files()

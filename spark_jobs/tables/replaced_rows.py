@@ -6,7 +6,9 @@ windows. If a file has rows inside and outside, the rows outside are written aga
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import sys
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
@@ -14,8 +16,10 @@ from urllib.parse import unquote
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
-from spark_jobs.tables import commit_files, data_files, delta_log, delta_transaction, pruning, staging
+from spark_jobs.session import for_rows
+from spark_jobs.tables import commit_files, data_files, delta_log, delta_transaction, pruning, staging, table_metadata
 from spark_jobs.tables.change_files import ChangeFiles
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.interval import Interval
@@ -37,10 +41,9 @@ class ReplacedRows:
         self._lake, self._run_id, self._table = lake, run_id, table
 
     @cached_property
-    def published(self) -> DataFrame:
-        """The rows of the table before the commit."""
-        reader = self._spark.read.format("delta").option("versionAsOf", self._transaction.read_version)
-        return reader.load(self._lake.path(self._table))
+    def schema(self) -> T.StructType:
+        """The columns of the table before the commit."""
+        return table_metadata.schema(self._transaction.metadata_action())
 
     def of(self, interval: Interval | None, *, behind: bool, feed: bool) -> tuple[list[Any], list[dict[str, Any]]]:
         """Return the files with replaced rows, and `add` actions of new files with the other rows of these files.
@@ -51,7 +54,7 @@ class ReplacedRows:
         touched, conditions = None, []
         if interval is not None:
             conditions.append(
-                pruning.overlap_condition(_time_columns(self._table, self.published), interval.start, interval.end)
+                pruning.overlap_condition(_time_columns(self._table, self.schema.names), interval.start, interval.end)
             )
         if behind and self._table == "window_results":
             touched = read_staged(self._spark, self._lake, behind_folder(self._run_id), self._table)
@@ -64,7 +67,7 @@ class ReplacedRows:
         # Delta's own search would take several jobs and read all files.
         candidates = {_file_name(file): file for file in self._transaction.files(" or ".join(conditions))}
         if interval is not None and interval.stretches:
-            names = _time_columns(self._table, self.published)
+            names = _time_columns(self._table, self.schema.names)
             candidates = {name: f for name, f in candidates.items() if pruning.may_reach(f.stats(), names, interval)}
         if not candidates:
             return [], []
@@ -95,7 +98,7 @@ class ReplacedRows:
 
     def _only_published(self, rows: DataFrame) -> DataFrame:
         """Return rows of the table without columns for the work itself."""
-        return rows.drop(*(name for name in rows.columns if name not in self.published.columns))
+        return rows.drop(*(name for name in rows.columns if name not in self.schema.names))
 
     def _staged_rows(self, *, of_interval: bool, behind: bool) -> list[DataFrame]:
         """Return the rows that the commit adds."""
@@ -104,8 +107,10 @@ class ReplacedRows:
 
     def _rows_of(self, live_files: Iterable[Any]) -> DataFrame:
         """Return the rows of files of the table, each with the name of its file."""
-        paths = [f"{self._lake.path(self._table)}/{unquote(file.path())}" for file in live_files]
-        return data_files.read(self._spark, self.published.schema, paths, file_name=_FILE)
+        files = list(live_files)
+        paths = [f"{self._lake.path(self._table)}/{unquote(file.path())}" for file in files]
+        reader = for_rows(self._spark, _row_count(files))
+        return data_files.read(reader, self.schema, paths, file_name=_FILE)
 
     def _mark_replaced(
         self, rows: DataFrame, interval: Interval | None, touched: DataFrame | None, is_touched: Column | None
@@ -115,7 +120,7 @@ class ReplacedRows:
         The rows of `interval` and all rows of the windows of `touched` are replaced. `is_touched` is the condition for
         these windows; None if they are too many for a condition.
         """
-        is_replaced = F.lit(False) if interval is None else holds(interval, _replaced_by(self._table, rows))
+        is_replaced = F.lit(False) if interval is None else holds(interval, _replaced_by(self._table, rows.columns))
         if touched is None:
             return rows, is_replaced
         if is_touched is not None:
@@ -144,18 +149,24 @@ def relative(added: list[dict[str, Any]], folder: str) -> list[dict[str, Any]]:
     return [{"add": {**entry, "path": f"{folder}/{entry['path']}", "dataChange": True}} for entry in added]
 
 
-def _replaced_by(table: str, rows: DataFrame) -> Column:
-    """Return the time that decides whether an interval replaces a row: the start of its window, or its event time.
+def _replaced_by(table: str, columns: Collection[str]) -> str:
+    """Return the time, as SQL, that decides whether an interval replaces a row: of its window's start, or its own.
 
     The event time is for rows without a window: late events between two windows, and the rows of an interval join.
     """
-    return F.coalesce(*map(F.col, _time_columns(table, rows)))
+    return f"coalesce({', '.join(_time_columns(table, columns))})"
 
 
-def _time_columns(table: str, rows: DataFrame) -> list[str]:
-    if "window_start" not in rows.columns:
+def _time_columns(table: str, columns: Collection[str]) -> list[str]:
+    if "window_start" not in columns:
         return ["event_time"]
     return ["window_start", "event_time"] if table == "late_events" else ["window_start"]
+
+
+def _row_count(files: Iterable[Any]) -> int:
+    """Return the number of rows in files of the log; as many as can be if one has no statistics."""
+    counts = [json.loads(file.stats() or "{}").get("numRecords") for file in files]
+    return sys.maxsize if None in counts else sum(counts)
 
 
 def _file_name(file: Any) -> str:

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -320,14 +321,21 @@ def first_version_with(spark: SparkSession, table: str, version: int, rows: Data
     return min(number for path, number in since.items() if unquote(path).rsplit("/", 1)[-1] in names)
 
 
-def rows_of_files(spark: SparkSession, table: str, version: int, files: Collection[str]) -> DataFrame:
+def rows_of_files(
+    spark: SparkSession,
+    table: str,
+    version: int,
+    files: Collection[str],
+    entries: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> DataFrame:
     """Return the rows of some files of the table at a version. The files are named as in its log, by whole paths.
 
-    A file that is named twice is read once. Raises SourceError if the version can no longer be read, or lacks a file.
+    `entries` are their entries of the log, as in `delta_log.rows_of_files`. A file that is named twice is read once.
+    Raises SourceError if the version can no longer be read, or lacks a file.
     """
     try:
         with _readable(table):
-            return native_scan_texts.checked_texts(delta_log.rows_of_files(spark, table, version, files))
+            return native_scan_texts.checked_texts(delta_log.rows_of_files(spark, table, version, files, entries))
     except (AnalysisException, LookupError) as problem:
         raise SourceError(_unreadable(table, version), code=ErrorCode.VERSION_REMOVED) from problem
 

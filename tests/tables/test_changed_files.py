@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -114,11 +115,13 @@ def assert_differ_by_changed_files(spark: SparkSession, table: str, since: int) 
     assert until is not None
     changed = changed_files(spark, table, since, until)
     assert changed is not None
-    rows = bag(source.read(spark, table, since))
-    rows.update(bag(rows_of(spark, table, changed.added, until)))
-    rows.subtract(bag(rows_of(spark, table, changed.removed, until)))
-    assert +rows == bag(source.read(spark, table, until))
-    assert min(rows.values()) >= 0
+    # A file whose entry lacks something is looked up in the log.
+    for files in (changed, replace(changed, entries={})):
+        rows = bag(source.read(spark, table, since))
+        rows.update(bag(rows_of(spark, table, files, until, are_added=True)))
+        rows.subtract(bag(rows_of(spark, table, files, until, are_added=False)))
+        assert +rows == bag(source.read(spark, table, until))
+        assert min(rows.values()) >= 0
     return changed
 
 
@@ -138,9 +141,29 @@ def test_files_of_partitions_are_read_by_their_whole_path(spark: SparkSession, t
         changed = assert_differ_by_changed_files(spark, edited, 0)
         (removed,) = changed.removed.values()
         assert (changed.added, len(removed)) == ({}, 2)
-        assert bag(rows_of(spark, edited, {0: [*removed, removed[0]]}, 0)).total() == 3
+        assert (
+            bag(rows_of(spark, edited, ChangedFiles({}, {0: [*removed, removed[0]]}), 0, are_added=False)).total() == 3
+        )
     with pytest.raises(SourceError, match=r"version 1 of .* can no longer be read"):
         source.rows_of_files(spark, table, 1, removed)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("session")
+def test_files_with_an_entry_are_not_looked_up_in_the_log(spark: SparkSession, tmp_path: Path) -> None:
+    table, tracker = str(tmp_path / "rows"), spark.sparkContext.statusTracker()
+    spark.range(4).coalesce(1).write.format("delta").save(table)
+    DeltaTable.forPath(spark, table).delete("id = 2")
+    changed = changed_files(spark, table, 0, 1)
+    assert changed is not None
+    jobs = []
+    for entries in (changed.entries, {}):
+        group = f"{tmp_path}{len(entries)}"
+        spark.sparkContext.setJobGroup(group, "files")
+        removed = rows_of(spark, table, replace(changed, entries=entries), 1, are_added=False)
+        jobs.append(len(tracker.getJobIdsForGroup(group)))
+        assert bag(removed).total() == 4
+    assert jobs[0] < jobs[1]
 
 
 @pytest.mark.spark

@@ -11,7 +11,6 @@ from datetime import timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from expectations import EARLIER, LIVE, AuditError, Check, check
 from spark_jobs.error_codes import ErrorCode
@@ -79,7 +78,7 @@ def _live(spark: SparkSession, table: str, interval: Interval) -> DataFrame:
         raise AuditError(message, code=ErrorCode.LIVE_TABLE_BROKEN) from problem
     # The check of the columns reports a table without windows.
     has_windows = dict(results.dtypes).get("window_start") == "timestamp"
-    return results.where(holds(interval, F.col("window_start"))) if has_windows else results
+    return results.where(holds(interval, "window_start")) if has_windows else results
 
 
 def _earlier(spark: SparkSession, lake: Lake, drift: Drift, interval: Interval) -> dict[str, DataFrame]:
@@ -91,8 +90,8 @@ def _earlier(spark: SparkSession, lake: Lake, drift: Drift, interval: Interval) 
     # A day more: the clock of a zone may have been set back.
     reach = timedelta(milliseconds=drift.seasons * drift.every_ms, days=1)
     first = None if interval.start is None else interval.start - reach
-    rows = results.where(holds(Interval(first, interval.end), F.col("window_start")))
-    return {EARLIER: rows.where(~holds(interval, F.col("window_start")))}
+    rows = results.where(holds(Interval(first, interval.end), "window_start"))
+    return {EARLIER: rows.where(~holds(interval, "window_start"))}
 
 
 def _before(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str) -> list[Mapping[str, int]]:

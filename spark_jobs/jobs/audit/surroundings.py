@@ -92,7 +92,7 @@ def _published_rows(spark: SparkSession, pipeline: Pipeline, lake: Lake, interva
         return None
     results = published.read_as_of(spark, lake, runs[-1], table.name)
     start = "window_start" if "window_start" in results.columns else "event_time"
-    is_inside = holds(interval, F.col(start))
+    is_inside = holds(interval, start)
     rows = F.lit(1) if pipeline.join is not None else F.col("row_count")
     sums = {"inside": F.when(is_inside, rows), "outside": F.when(~is_inside, rows)}
     row = results.agg(*(F.coalesce(F.sum(n), F.lit(0)).alias(name) for name, n in sums.items())).collect()[0]

@@ -47,7 +47,7 @@ def touched_windows(spark: SparkSession, reader: Pipeline, replaced: dict[str, I
             return rows.limit(0)
         # Rows of a table without windows may all be replaced.
         has_windows = "window_start" in rows.columns
-        return rows.where(holds(replaced[name], F.col("window_start"))) if has_windows else rows
+        return rows.where(holds(replaced[name], "window_start")) if has_windows else rows
 
     # Rows have the same windows in each order, and this order needs no commits.
     timed = replace(reader, replay=replace(reader.replay, order=Order.EVENT_TIME))

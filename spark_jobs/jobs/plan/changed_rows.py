@@ -97,8 +97,7 @@ def _of_files(
     """Return the rows of added or removed files that arrived in time for `base`."""
 
     def read_changed(name: str, table: str) -> DataFrame:
-        changed = files[name].added if are_added else files[name].removed
-        return changed_files.rows_of(spark, table, changed, run.pinned[name])
+        return changed_files.rows_of(spark, table, files[name], run.pinned[name], are_added=are_added)
 
     return arrival_slices.arrived(source.events_by(pipeline, read_changed), pipeline, base)
 

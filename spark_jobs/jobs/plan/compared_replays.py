@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from spark_jobs.jobs.plan import arrival_slices, whole_intermediates
 from spark_jobs.jobs.plan.whole_intermediates import Intermediate
@@ -111,16 +110,16 @@ class ComparedReplays:
             return
         # First the census of all rows: without it, a census under its own name would count as that.
         whole_intermediates.store_replaced(self._run_id, "census", self._stored("census"), census.groups)
-        part, book, start = whole(interval), self._before.calendar, F.col("window_ms")
+        part, book = whole(interval), self._before.calendar
         around = nearby_changes.windows_around(part, pipeline)
         nearby = partial(nearby_changes.census_around, around, census, book, pipeline)
         self._store.keep("census", nearby, self._after.small_plans)
         entries = None
         if self._has_same_watermarks:
-            self._store.keep("calendar", lambda: book.where(around.holds(start)), self._after.small_plans)
+            self._store.keep("calendar", lambda: book.where(around.holds("window_ms")), self._after.small_plans)
         else:
-            replaced = book.where(part.holds(start)).select("window_ms").localCheckpoint()
-            entries = Replacement(replaced, self._after.calendar.where(part.holds(start)).localCheckpoint())
+            replaced = book.where(part.holds("window_ms")).select("window_ms").localCheckpoint()
+            entries = Replacement(replaced, self._after.calendar.where(part.holds("window_ms")).localCheckpoint())
         whole_intermediates.store_replaced(self._run_id, "calendar", self._stored("calendar"), entries)
 
     def _stored(self, name: str) -> Intermediate:

@@ -33,7 +33,7 @@ def extent(spark: SparkSession, pipeline: Pipeline, lake: Lake, planned: Plan) -
     if pipeline.windows.are_missing:
         return Extent(rows.count(), files, size, None, None)
     oldest, newest = window_assigners.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
-    in_windows = F.col(c.VALID) & (oldest <= newest) & holds(planned.interval, F.timestamp_millis(newest))
+    in_windows = F.col(c.VALID) & (oldest <= newest) & holds(planned.interval, f"timestamp_millis({c.WINDOW_MS})")
     totals = rows.agg(
         F.count("*").alias("rows"),
         F.min(F.when(in_windows, oldest)).alias("first"),

@@ -1,7 +1,7 @@
 """The publish step: one commit for each table; then a ledger row makes the whole run visible.
 
     gate       the first table: of several runs that publish at once, one commits to it, and the others see its commit
-    the rest   in parallel, after the gate
+    the rest   in parallel, after the gate; prepared before it (`commit_order`)
 
 A process that finds another run past the gate and not ended finishes that run first, also if its process is alive. Both
 processes make the same commits, each of which happens once, and record the same versions.
@@ -11,8 +11,7 @@ A rollback publishes no new rows: it restores every table to its state after an 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -21,6 +20,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import StepName, StepState
 from spark_jobs.jobs.plan import arrival_slices
+from spark_jobs.jobs.publish.commit_order import commits_in_order
 from spark_jobs.jobs.publish.rollback import going_back, require_files, target_of
 from spark_jobs.pipeline.model import Results
 from spark_jobs.pipeline.published_tables import BY_NAME, INVALID_EVENTS, PUBLISHABLE
@@ -118,10 +118,12 @@ def _committed(spark: SparkSession, lake: Lake, run: Run, base: Base) -> dict[st
     if run.kind == ROLLBACK:
         targets = run.source_versions
 
-        def back(table: str) -> int:
-            return publishing.restore(spark, lake, run.run_id, table, targets.get(table), base)
+        def back(table: str, awaits: Callable[[], None]) -> int:
+            return publishing.restore(spark, lake, run.run_id, table, targets.get(table), replace(base, awaits=awaits))
 
-        restored = _side_by_side(back, [table for table in PUBLISHABLE if table in targets or table in base.versions])
+        restored = commits_in_order(
+            back, [table for table in PUBLISHABLE if table in targets or table in base.versions]
+        )
         return {table: restored[table] for table in targets}
     of_run = replace(base, aggregates=_aggregates(run))
     interval = run.interval
@@ -129,17 +131,19 @@ def _committed(spark: SparkSession, lake: Lake, run: Run, base: Base) -> dict[st
 
     left = _left_alone(run)
 
-    def forth(table: str) -> int:
+    def forth(table: str, awaits: Callable[[], None]) -> int:
         own, behind = staged[table]
         replaced = None
         if own and table not in left:
             replaced = Interval() if table in _TIMELESS else interval
-        return publishing.publish(spark, lake, run.run_id, table, replaced, of_run, behind=behind)
+        return publishing.publish(
+            spark, lake, run.run_id, table, replaced, replace(of_run, awaits=awaits), behind=behind
+        )
 
     changed = [t for t, (own, behind) in staged.items() if behind or (own and t not in left)]
     # A derived table is not kept if the run has no new version of it: it would describe replaced rows.
     unchanged = {} if interval.whole else {t: v for t, v in base.versions.items() if not BY_NAME[t].derived}
-    return {**unchanged, **_side_by_side(forth, changed)}
+    return {**unchanged, **commits_in_order(forth, changed)}
 
 
 def _left_alone(run: Run) -> tuple[str, ...]:
@@ -163,13 +167,6 @@ def _folders(lake: Lake, run: Run, table: str) -> tuple[bool, bool]:
     folders = (run.run_id, behind_folder(run.run_id))
     own, behind = (commit_files.exist(Objects(lake.staged(table, folder))) for folder in folders)
     return own, behind
-
-
-def _side_by_side(commit: Callable[[str], int], tables: Iterable[str]) -> dict[str, int]:
-    rest = [table for table in tables if table != GATE_TABLE]
-    passed = commit(GATE_TABLE)
-    with ThreadPoolExecutor(max_workers=len(rest)) as pool:
-        return {GATE_TABLE: passed, **dict(zip(rest, pool.map(commit, rest), strict=True))}
 
 
 def _finish(spark: SparkSession, lake: Lake, run_id: str, base: Base) -> None:

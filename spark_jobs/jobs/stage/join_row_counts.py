@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.stage.row_counts import refuse_wrong_unit
@@ -28,7 +28,7 @@ from spark_jobs.tables.interval import Interval
 Counts = dict[str, int]
 
 
-def read(prepared: Sequence[DataFrame], alone: Sequence[Pipeline], interval: Interval, at_ms: Column) -> list[Counts]:
+def read(prepared: Sequence[DataFrame], alone: Sequence[Pipeline], interval: Interval, at_ms: str) -> list[Counts]:
     """Count the rows of each input by their fate before any window or watermark.
 
     `prepared` are the rows of each, made ready, `alone` the pipelines that read them, `at_ms` the instant by which a
@@ -37,7 +37,7 @@ def read(prepared: Sequence[DataFrame], alone: Sequence[Pipeline], interval: Int
     return [_read(rows, pipeline, interval, at_ms) for rows, pipeline in zip(prepared, alone, strict=True)]
 
 
-def _read(prepared: DataFrame, pipeline: Pipeline, interval: Interval, at_ms: Column) -> Counts:
+def _read(prepared: DataFrame, pipeline: Pipeline, interval: Interval, at_ms: str) -> Counts:
     valid = F.col(c.VALID)
     inside = F.lit(True) if interval.whole else valid & whole(interval).holds(at_ms)
     implausible = F.coalesce(F.col(c.REASON).isin(*IMPLAUSIBLE), F.lit(False))
@@ -59,7 +59,7 @@ def _read(prepared: DataFrame, pipeline: Pipeline, interval: Interval, at_ms: Co
 
 def count_accepted(rows: DataFrame, interval: Interval) -> list[Counts]:
     """Count the rows of each input that were not too late; `rows` is `accepted_rows` of the join."""
-    inside = rows.where(whole(interval).holds(F.col("at_ms")))
+    inside = rows.where(whole(interval).holds("at_ms"))
     counted = inside.groupBy("side", "is_late").agg(F.sum("row_count").alias("n")).collect()
     counts = {(row.side, row.is_late): int(row.n) for row in counted}
     return [{"on_time": counts.get((side, False), 0), "late": counts.get((side, True), 0)} for side in (0, 1)]

@@ -89,7 +89,7 @@ class JoinStaging:
     def _read(self) -> list[join_row_counts.Counts]:
         grid = self._pipeline.windows if self._join.by_window else Windows(size_ms=1)
         join_inputs = inputs(self._left, self._right, self._joining, grid)
-        return join_row_counts.read(join_inputs.prepared, join_inputs.pipelines, self._interval, F.col(c.WINDOW_MS))
+        return join_row_counts.read(join_inputs.prepared, join_inputs.pipelines, self._interval, c.WINDOW_MS)
 
     @cached_property
     def _joined(self) -> IntervalJoined | AsOfJoined | WindowJoined:
@@ -132,7 +132,7 @@ class JoinStaging:
     def _inside(self, rows: DataFrame, *at: str) -> DataFrame:
         """The rows that belong to the part of time by the first of these columns that is not null."""
         moment = at if self._join.by_window else ("event_time",)
-        return rows.where(holds(self._interval, F.coalesce(*moment)))
+        return rows.where(holds(self._interval, f"coalesce({', '.join(moment)})"))
 
     def _stage(self, rows: DataFrame, table: str) -> None:
         self._store.write(table, "all", rows)

@@ -51,7 +51,7 @@ class Counting:
         """Count the rows of the census by their fate. Raises InputError for event times in the wrong unit."""
         valid = F.col("reason").isNull()
         # Which rows belong to an interval depends on its sessions, which come later.
-        in_interval = valid if self._of_sessions else valid & holds(self._interval, F.timestamp_millis("window_ms"))
+        in_interval = valid if self._of_sessions else valid & holds(self._interval, "timestamp_millis(window_ms)")
         inside = self._whole_or(in_interval)
         invalid = ~valid & F.lit(self.has_invalid)
         replayed = inside & valid & F.col("kept")
@@ -138,8 +138,8 @@ class Counting:
             return staging.row_count(self._lake, self._run.run_id, "late_events")
         if self._of_sessions:
             too_late = session_panes.too_late_rows(self._read_work("ranked"), self._read_work("scan"))
-            return too_late.where(holds(self._interval, F.timestamp_millis(c.WINDOW_MS))).count()
-        dropped = (self._read_work(f"late_rows/{p.name}").where(p.holds(F.col(c.WINDOW_MS))) for p in parts)
+            return too_late.where(holds(self._interval, f"timestamp_millis({c.WINDOW_MS})")).count()
+        dropped = (self._read_work(f"late_rows/{p.name}").where(p.holds(c.WINDOW_MS)) for p in parts)
         return sum(rows.where(c.TOO_LATE).count() for rows in dropped)
 
     def _read_work(self, name: str) -> DataFrame:
@@ -159,7 +159,7 @@ class Counting:
         for part in parts:
             rows = self._read_work(f"late_rows/{part.name}")
             # The late rows of the first slice include those of windows that were closed before.
-            rows, owned = rows.where(part.reaches(oldest, newest)), part.holds(newest)
+            rows, owned = rows.where(part.reaches_row(spec)), part.holds(c.WINDOW_MS)
             late = owned & ~F.col(c.TOO_LATE) & (newest < lateness.oldest_on_time_ms(watermark, spec))
             row = rows.agg(
                 F.count_if(late).alias("late"),

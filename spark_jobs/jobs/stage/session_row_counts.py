@@ -32,14 +32,14 @@ def late_rows(panes: DataFrame, scanned: DataFrame, interval: Interval, pipeline
     if interval.whole:
         return late.count()
     once = panes if pipeline.windows.discards else session_panes.latest(panes)
-    return session_panes.rows_in(once.where(holds(interval, F.col("window_start"))), late, pipeline).count()
+    return session_panes.rows_in(once.where(holds(interval, "window_start")), late, pipeline).count()
 
 
 def left_out(rows: DataFrame, pipeline: Pipeline, interval: Interval) -> dict[str, int]:
     """Count the valid prepared `rows` with an event time in `interval` that are left out, by the name of the count."""
     if not any(source.where or source.leaves_out for source in pipeline.all_sources):
         return {reason.value: 0 for reason in reasons(pipeline)}
-    inside = rows.where(F.col(c.VALID) & ~F.col(c.KEPT) & holds(interval, F.timestamp_millis(c.TS_MS)))
+    inside = rows.where(F.col(c.VALID) & ~F.col(c.KEPT) & holds(interval, f"timestamp_millis({c.TS_MS})"))
     reason = grouping(rows).get("left_out", F.lit(None).cast("string"))
     counted = inside.groupBy(F.coalesce(reason, F.lit(LeftOut.FILTERED.value)).alias("reason")).count().collect()
     counts = {row["reason"]: int(row["count"]) for row in counted}

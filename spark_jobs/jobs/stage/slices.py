@@ -80,7 +80,7 @@ def _next_ms(moment: datetime) -> int:
 def _even(groups: DataFrame, of: Slice, count: int) -> list[int]:
     if count <= 1:
         return []
-    inside = groups.where(F.col("reason").isNull() & F.col("kept") & of.holds(F.col("window_ms")))
+    inside = groups.where(F.col("reason").isNull() & F.col("kept") & of.holds("window_ms"))
     sizes = inside.groupBy("window_ms").agg(F.sum("row_count").alias("n")).orderBy("window_ms").collect()
     total, filled = sum(r.n for r in sizes), 0
     cuts: list[int] = []

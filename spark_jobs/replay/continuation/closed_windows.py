@@ -46,7 +46,7 @@ class ClosedWindows:
 
     def late_rows(self, late: DataFrame) -> DataFrame:
         """Return the rows of `late` that have come, and whose newest window is closed."""
-        return late.where(self.has_come() & self._slice.holds(F.col(c.WINDOW_MS)))
+        return late.where(self.has_come() & self._slice.holds(c.WINDOW_MS))
 
     def late_events(self, late: DataFrame) -> DataFrame:
         """Return the columns of `late_events`, for `late_rows`."""
@@ -62,7 +62,7 @@ class ClosedWindows:
         `groups` is the census, `emissions` the published table `advances`.
         """
         came = groups.where(F.col("last_clock_us") >= F.lit(self.resumed.covered_us))
-        windows = calendar.windows_of_groups(came, self._pipeline).where(self._slice.holds(F.col("window_ms")))
+        windows = calendar.windows_of_groups(came, self._pipeline).where(self._slice.holds("window_ms"))
         dated = calendar.read_off(windows, resume.advances(emissions), self._pipeline)
         return watermarks_table.rows(calendar.marked(dated, came, self._pipeline), self._pipeline)
 
@@ -70,7 +70,7 @@ class ClosedWindows:
         """Count the too late rows that have come for each (key, closed window): the key, `window_start` and a count."""
         counts = window_slices.too_late_counts(late.where(self.has_come()), self._pipeline)
         start = timestamps.from_millis(F.col(c.WINDOW_MS)).alias("window_start")
-        inside = counts.where(self._slice.holds(F.col(c.WINDOW_MS)))
+        inside = counts.where(self._slice.holds(c.WINDOW_MS))
         more = inside.select(*keys.key_columns(self._pipeline), start, "too_late_count")
         return more.groupBy(*map(quoted, self._names)).agg(F.sum("too_late_count").alias(_COUNT))
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from functools import cached_property, partial
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.published_tables import COMPLETE_TABLE
 from spark_jobs.replay.ground import Ground
@@ -186,8 +185,8 @@ class PaneStages:
 
     def _owns_row(self) -> Column:
         """Whether the window in `WINDOW_MS` is in the slice."""
-        return self._part.holds(F.col(c.WINDOW_MS))
+        return self._part.holds(c.WINDOW_MS)
 
     def _owns_window(self) -> Column:
         """Whether the window of a pane or result is in the slice."""
-        return self._part.holds(F.unix_millis("window_start"))
+        return self._part.holds("unix_millis(window_start)")

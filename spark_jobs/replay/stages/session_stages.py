@@ -159,4 +159,4 @@ class SessionStages:
         self._write("panes", f"{_SCANNED}/{RETRACTIONS}", session_panes.retracted(self.scanned_panes))
 
     def _write(self, table: str, part: str, frame: DataFrame) -> None:
-        self._store.write(table, part, frame.where(self._part.holds(F.unix_millis("window_start"))))
+        self._store.write(table, part, frame.where(self._part.holds("unix_millis(window_start)")))

@@ -34,9 +34,12 @@ class Slice:
         """The stretches, each without a gap."""
         return self.stretches_ms or ((self.start_ms, self.end_ms),)
 
-    def holds(self, window_ms: Column) -> Column:
-        """Return whether the window that starts at `window_ms` is in the slice."""
-        return self.meets(window_ms, window_ms)
+    def holds(self, window_ms: str) -> Column:
+        """Return whether the window that starts at `window_ms`, milliseconds as SQL, is in the slice.
+
+        Built as one text: each part of a condition of columns is a call of Java.
+        """
+        return F.expr(" or ".join(_holds(*piece, window_ms) for piece in self.pieces_ms))
 
     def meets(self, first_ms: Column, last_ms: Column) -> Column:
         """Return whether a millisecond from `first_ms` to `last_ms` is in the slice."""
@@ -46,17 +49,19 @@ class Slice:
         """Return whether windows lie on both sides of a cut before the window that starts at `window_ms`."""
         return (self.start_ms is None or self.start_ms < window_ms) and (self.end_ms is None or window_ms < self.end_ms)
 
-    def reaches(self, oldest_ms: Column, newest_ms: Column) -> Column:
-        """Return whether one of a row's windows is in the slice, or the window before a row that has none."""
-        return self.meets(F.least(oldest_ms, newest_ms), newest_ms)
-
     def reaches_row(self, spec: Windows) -> Column:
-        """Return whether `reaches` holds for a prepared row."""
-        return self.reaches(oldest_window_ms(spec), F.col(c.WINDOW_MS))
+        """Return whether a window of a prepared row is in the slice, or the window before a row that has none."""
+        return self._reaches(c.TS_MS, c.WINDOW_MS, spec)
 
     def reaches_group(self, spec: Windows) -> Column:
-        """Return whether `reaches` holds for the rows of a census group."""
-        return self.reaches(window_assigners.oldest_ms(F.col("slice_ms"), spec), F.col("window_ms"))
+        """Return whether `reaches_row` holds for the rows of a census group."""
+        return self._reaches("slice_ms", "window_ms", spec)
+
+    def _reaches(self, ts_ms: str, newest_ms: str, spec: Windows) -> Column:
+        if not spec.is_sliding:
+            return self.holds(newest_ms)
+        newest = F.col(newest_ms)
+        return self.meets(F.least(window_assigners.oldest_ms(F.col(ts_ms), spec), newest), newest)
 
     def windows_between(self, oldest_ms: Column, newest_ms: Column, spec: Windows) -> Column:
         """Count the windows from `oldest_ms` to `newest_ms` that are in the slice."""
@@ -74,12 +79,14 @@ def oldest_window_ms(spec: Windows) -> Column:
 
 
 def _meets(start_ms: int | None, end_ms: int | None, first_ms: Column, last_ms: Column) -> Column:
-    is_met = F.lit(True)
-    if start_ms is not None:
-        is_met = is_met & (last_ms >= F.lit(start_ms))
-    if end_ms is not None:
-        is_met = is_met & (first_ms < F.lit(end_ms))
-    return is_met
+    edges = [*([] if start_ms is None else [last_ms >= start_ms]), *([] if end_ms is None else [first_ms < end_ms])]
+    return reduce(Column.__and__, edges) if edges else F.lit(True)
+
+
+def _holds(start_ms: int | None, end_ms: int | None, window_ms: str) -> str:
+    edges = {">=": start_ms, "<": end_ms}
+    inside = [f"{window_ms} {sign} {edge}L" for sign, edge in edges.items() if edge is not None]
+    return f"({' and '.join(inside) or 'true'})"
 
 
 def _windows_between(
