@@ -70,8 +70,8 @@ docs: setup ## build the documentation site, in .tidemark/site
 	@$(mkdocs) --site-dir .tidemark/site
 	@echo "The documentation is in .tidemark/site; open index.html, or serve the folder to search it"
 
-BENCHMARK = $(if $(ALL),table,$(if $(NEXMARK),nexmark,$(if $(GROWTH),growth,$(if $(AIRFLOW),scheduled,$(if $(STORE),store,$(if $(CHANGED),changed,bench))))))
-bench: setup ## compare with plain Spark, Structured Streaming, DuckDB and Flink; NEXMARK=1, GROWTH=1, AIRFLOW=1, STORE=1, CHANGED=1, ALL=1, BENCH_ARGS
+BENCHMARK = $(if $(ALL),table,$(if $(NEXMARK),nexmark,$(if $(GROWTH),growth,$(if $(AIRFLOW),scheduled,$(if $(STORE),store,$(if $(CHANGED),changed,$(if $(FLOATS),floats,bench)))))))
+bench: setup ## compare with plain Spark, Structured Streaming, DuckDB and Flink; NEXMARK=1, GROWTH=1, AIRFLOW=1, STORE=1, CHANGED=1, FLOATS=1, ALL=1, BENCH_ARGS
 	@$(PY) -m tests.benchmarks.$(BENCHMARK) $(BENCH_ARGS)
 
 soak: setup ## the long proofs not proved yet; SHARD=i/n, MINUTES=25, PROOF=name, SAMPLE=third, PYTEST_ARGS

@@ -10,6 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 from tests.benchmarks.growth_cases import DIMENSIONS, FACTORS
+from tests.benchmarks.limits import Measured
+from tests.benchmarks.shapes import Shape
 
 BASE = "tuned"
 _CLUSTERS = (100, 1_000, 10_000)
@@ -121,6 +123,19 @@ def changed_table(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
             windows = f"{counts.get('affected_windows', counts['windows']):,}"
             each = ", ".join(f"{step} {seconds:.1f}" for step, seconds in steps.items())
             lines.append((title, windows, f"{counts['rows_read']:,}", f"{sum(steps.values()):.1f}", each))
+    return lines
+
+
+def floats_table(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return a line a shape: the seconds with exact and plain sums and their ratio, by medians and by the least."""
+    head = ("shape", "exact s", "plain s", "exact / plain")
+    lines: list[tuple[str, ...]] = [(*head, *(f"least {name}" for name in head[1:]))]
+    for shape in map(Shape, results["floats"]):
+        cells: list[str] = []
+        for measured in (Measured(results), Measured(results, min)):
+            cells += [f"{measured.adding(way, shape):.1f}" for way in ("exact", "plain")]
+            cells.append(f"{measured.exact_to_plain(shape):.2f}")
+        lines.append((shape, *cells))
     return lines
 
 

@@ -13,13 +13,15 @@ from typing import Any
 from tests.benchmarks.shapes import Shape
 
 _GIB, _MINUTE_S = 2**30, 60
+#: So many turns of `floats` come first and do not count: Java compiles what all of them need.
+WARM_UP_TURNS = 2
 
 Runs = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """All that a benchmark has measured, as `bench`, `scheduled`, `store`, `changed` or `demo` has stored it.
+    """All that a benchmark has measured, as `bench`, `scheduled`, `store`, `changed`, `floats` or `demo` has stored it.
 
     `pick` chooses the figure among those of all turns. Each figure raises KeyError where it was not measured.
     """
@@ -78,6 +80,14 @@ class Measured:
         """Return the seconds of all steps: of the run over changes (`changed`), or of the full replay (`full`)."""
         return self.pick([sum(turn[run]["steps"].values()) for turn in self.results["changed"]])
 
+    def adding(self, way: str, shape: Shape) -> float:
+        """Return the seconds of a whole run over random doubles, with `exact` or with `plain` sums."""
+        return self.pick([turn[way] for turn in self.results["floats"][shape]["turns"][WARM_UP_TURNS:]])
+
+    def exact_to_plain(self, shape: Shape) -> float:
+        """Return the seconds with exact sums as a multiple of those with plain sums."""
+        return self.adding("exact", shape) / self.adding("plain", shape)
+
     def demo_minutes(self, name: str) -> float:
         """Return the minutes of `make demo`, the first time or again."""
         return self.pick([turn[name] for turn in self.results["demo"]]) / _MINUTE_S
@@ -133,7 +143,7 @@ def _whole_to_tuned(measured: Measured) -> float:
     return measured.process("whole") / measured.process("tuned")
 
 
-_MILLIONS_10, _MILLIONS_50 = 10_000_000, 50_000_000
+_MILLIONS_3, _MILLIONS_10, _MILLIONS_50 = 3_000_000, 10_000_000, 50_000_000
 
 LIMITS = (
     Limit(
@@ -215,6 +225,24 @@ LIMITS = (
         lambda m: m.changed("changed") / m.changed("full"),
         0.1,
         _MILLIONS_10,
+    ),
+    Limit(
+        "whole run, tumbling, random doubles: exact sums / Spark's",
+        lambda m: m.exact_to_plain(Shape.TUMBLING),
+        1.15,
+        _MILLIONS_3,
+    ),
+    Limit(
+        "whole run, sliding, random doubles: exact sums / Spark's",
+        lambda m: m.exact_to_plain(Shape.SLIDING),
+        1.15,
+        _MILLIONS_3,
+    ),
+    Limit(
+        "whole run, sessions, random doubles: exact sums / Spark's",
+        lambda m: m.exact_to_plain(Shape.SESSION),
+        1.15,
+        _MILLIONS_3,
     ),
     Limit("minutes of make demo in a new clone, packages cached", lambda m: m.demo_minutes("first"), 3.5),
     Limit("minutes of make demo again", lambda m: m.demo_minutes("again"), 1),

@@ -63,6 +63,7 @@ PARTS = {
     "scheduled": Part("scheduled"),
     "store": Part("store"),
     "changed": Part("changed"),
+    "floats": Part("floats"),
     "demo": Part("demo"),
     "nexmark": Part("nexmark"),
     "growth": Part("growth"),
