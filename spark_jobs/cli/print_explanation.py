@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
+from spark_jobs.cases.value_text import time_text, value_text
 from spark_jobs.cli import printing
 from spark_jobs.cli.fitting_table import Column, fitting
-from spark_jobs.cli.value_text import time_text, value_text
 from spark_jobs.explain import words
 from spark_jobs.explain.explanations import (
     INVALID,

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from html import unescape
+from math import nan
 from pathlib import Path
 from threading import BoundedSemaphore, Event
+from typing import Any
 
 import httpx
 import pytest
@@ -296,6 +299,39 @@ def test_values_of_data_are_text_and_never_markup(
             assert "\u202e" not in text
         words = visible_text(client().get(links(html, "Explain")[0]).text)
         assert "alert(1)" in words
+
+
+@pytest.mark.parametrize(
+    ("value", "html"),
+    [
+        (None, '<span class="null">null</span>'),
+        ("null", "<bdi>&#39;null&#39;</bdi>"),
+        ("", "<bdi>&#39;&#39;</bdi>"),
+        (nan, "<bdi>NaN</bdi>"),
+        (b"\x00\xff", "<bdi>X&#39;00FF&#39;</bdi>"),
+        (True, "<bdi>true</bdi>"),
+        (datetime(2024, 5, 1, 10, 12, 0, 250_000, UTC), "2024-05-01 10:12:00.25"),
+        ({"<b>": None, "y": [nan]}, "<bdi>{&#34;&lt;b&gt;&#34;: null, &#34;y&#34;: [NaN]}</bdi>"),
+        (["x" * 200], f'<bdi>[&#34;{"x" * 118}</bdi><span class="cut">… cut, 84 more characters</span>'),
+    ],
+)
+def test_a_value_has_the_text_of_the_terminal(value: Any, html: str) -> None:
+    from tidemark_airflow.inspection import pages
+
+    assert pages._value(value) == html
+
+
+def test_texts_that_look_alike_differ_on_each_page(
+    client: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publication = published(tmp_path, "visits", ("", "null", None))
+    monkeypatch.setenv("TIDEMARK_LAKE", publication.lake.root)
+    monkeypatch.setenv("AIRFLOW__CORE__DAGS_FOLDER", str(tmp_path / "dags"))
+    listed = client().get(f"{ROWS}/tidemark_visits/runs/{RUN_ID}").text
+    for texts in ("'' south", "'null' north", "null north"):
+        assert f"Explain {texts} 2024-05-01" in visible_text(listed)
+    explained = client().get(links(listed, "Explain")[0]).text
+    assert "product '' shop south" in visible_text(explained)
 
 
 def test_a_page_runs_no_script_but_its_own_and_sends_forms_to_itself_alone(client: Clients, root: Path) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 from datetime import UTC, datetime
+from math import inf, nan
 from typing import Any
 
 import pytest
+from pyspark.sql import Row
 from pyspark.sql.types import VariantVal
 
 from spark_jobs.cli import print_comparison, printing
@@ -44,7 +46,11 @@ def test_a_comparison_has_counts_and_the_largest_changes(monkeypatch: pytest.Mon
         (0.3, 0.30000000000000004, "0.3 -> 0.30000000000000004"),
         (12345678.0, 1.0, "1.23457e+07 -> 1"),
         (7, 1234567, "7 -> 1234567"),
-        (None, 1.5, "None -> 1.5"),
+        (None, 1.5, "null -> 1.5"),
+        (nan, inf, "NaN -> Infinity"),
+        ("", "null", "'' -> 'null'"),
+        (b"\x00", b"\xff", "X'00' -> X'FF'"),
+        ({"x": None, "y": nan}, {"x": 0.1234567, "y": nan}, '{"x": null, "y": NaN} -> {"x": 0.1234567, "y": NaN}'),
     ],
 )
 def test_doubles_have_few_digits_unless_these_are_equal(old: Any, new: Any, text: str) -> None:
@@ -58,6 +64,27 @@ def test_a_value_that_does_not_equal_itself_stays_out(monkeypatch: pytest.Monkey
 
 
 def test_a_key_cannot_write_to_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    change = replace(CHANGE, key={"device": "[x]\x1b[2J\n"})
+    change = replace(CHANGE, key={"device": "[x]\x1b[2J\ny"})
     (line,) = (text for text in lines_of(replace(COMPARED, largest=[change]), monkeypatch) if "device" in text)
-    assert "device [x]\\x1b[2J\\n: mean" in line
+    assert "device [x]\\x1b[2J\\ny: mean" in line
+
+
+def test_a_value_of_the_key_has_a_text_that_no_other_value_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = {"device": None, "site": "null", "room": "", "code": b"\x00", "level": nan, "parts": {"x": None}}
+    *_, line = lines_of(replace(COMPARED, largest=[replace(CHANGE, key=key)]), monkeypatch)
+    assert "device null, site 'null', room '', code X'00', level NaN, parts {\"x\": null}: mean" in line
+
+
+def test_a_result_of_one_run_has_the_texts_of_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {"mean": None, "most": inf, "name": "", "parts": {"x": None}}
+    for before, after, word in ((values, None, "gone"), (None, values, "added")):
+        change = replace(CHANGE, before=before, after=after)
+        *_, line = lines_of(replace(COMPARED, largest=[change]), monkeypatch)
+        assert line.endswith(f"device a: {word}, mean null, most Infinity, name '', parts {{\"x\": null}}")
+
+
+def test_a_struct_of_spark_has_the_names_of_its_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, after = {"parts": {"a": [Row(x=None)]}}, {"parts": {"a": [Row(x=Row(y=1))]}}
+    change = replace(CHANGE, key={"device": Row(id=7)}, before=before, after=after)
+    *_, line = lines_of(replace(COMPARED, largest=[change]), monkeypatch)
+    assert line.endswith('device {"id": 7}: parts {"a": [{"x": null}]} -> {"a": [{"x": {"y": 1}}]}')

@@ -31,7 +31,14 @@ _RUNS = (
     "!spark_jobs/jobs/late/**",
     "expectations/**",
 )
-_AIRFLOW = ("plugins/**", "dags/**", "spark_jobs/explain/**", "spark_jobs/inspection/**")
+_AIRFLOW = (
+    "plugins/**",
+    "dags/**",
+    "spark_jobs/explain/**",
+    "spark_jobs/inspection/**",
+    "spark_jobs/cases/cells.py",
+    "spark_jobs/cases/value_text.py",
+)
 #: What tests share.
 _SUPPORT = (
     "tests/support/**",

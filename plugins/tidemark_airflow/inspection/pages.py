@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from spark_jobs.cases.value_text import time_text, value_text
 from spark_jobs.explain import words
 from spark_jobs.explain.explanations import INVALID, LEFT_OUT
 from spark_jobs.inspection import reason_texts
@@ -162,18 +163,15 @@ def _remedies(publication: Publication, total: MissedGroup | None) -> list[str]:
 
 
 def _value(value: object) -> Markup:
-    """Write a value of a column: a time in UTC, without digits that are zero."""
+    """Write a value of a column, with the text that the terminal has for it."""
     if isinstance(value, datetime):
         return Markup("{}").format(time(value))
-    return text.excerpt(value, 120)
+    return text.excerpt(None if value is None else value_text(value), 120)
 
 
 def time(moment: datetime | None) -> str:
     """Write a time in UTC without the digits that are zero; None as a dash."""
-    if moment is None:
-        return text.NOTHING
-    digits = f"{moment:%f}".rstrip("0")
-    return f"{moment:%Y-%m-%d %H:%M:%S}{'.' * bool(digits)}{digits}"
+    return text.NOTHING if moment is None else time_text(moment)
 
 
 def watermark(moment: datetime | None) -> str:

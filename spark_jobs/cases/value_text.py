@@ -1,7 +1,8 @@
-"""Values of rows as text: numbers, lists and structs as a file of cases contains them."""
+"""Values of rows as text, for the terminal and for pages: null, numbers, lists and structs as in a file of cases."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -18,9 +19,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, str):
         is_plain = value == value.strip() and value not in ("", "null")
         return value if is_plain else "'" + value.replace("'", "''") + "'"
-    if isinstance(value, (bytes, bytearray)):
-        return f"X'{value.hex().upper()}'"
-    return cell(value)
+    return cell(_without_bytes(value))
 
 
 def time_text(moment: datetime | None) -> str:
@@ -29,3 +28,16 @@ def time_text(moment: datetime | None) -> str:
         return ""
     digits = f"{moment:%f}".rstrip("0")
     return f"{moment:%Y-%m-%d %H:%M:%S}{'.' * bool(digits)}{digits}"
+
+
+def _without_bytes(value: Any) -> Any:
+    """Return a value with the SQL of bytes in place of bytes, also inside of lists and structs."""
+    match value:
+        case bytes() | bytearray():
+            return f"X'{value.hex().upper()}'"
+        case Mapping():
+            return {name: _without_bytes(part) for name, part in value.items()}
+        case list() | tuple():
+            return [_without_bytes(part) for part in value]
+        case _:
+            return value

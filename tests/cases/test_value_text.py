@@ -1,4 +1,4 @@
-"""Values in explanations and groups have one text each, which no other value has."""
+"""Values in explanations, groups, comparisons and pages have one text each, which no other value has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.cli.value_text import value_text
+from spark_jobs.cases.value_text import value_text
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,7 @@ from spark_jobs.cli.value_text import value_text
         (date(1500, 1, 1), "1500-01-01"),
         (datetime(2024, 5, 1, 10, 12, 0, 250_000, UTC), "2024-05-01 10:12:00.25"),
         ({"x": None, "y": [1.0, nan]}, '{"x": null, "y": [1.0, NaN]}'),
+        ({"x": [bytearray(b"\x00\xff")]}, '{"x": ["X\'00FF\'"]}'),
     ],
 )
 def test_a_value_has_its_text(value: Any, text: str) -> None:
