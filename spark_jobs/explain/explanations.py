@@ -113,7 +113,7 @@ class ExplainedWindow:
 class ExplainedPartner:
     """A row of the other input within reach of a row: the same key, and an event time within the interval.
 
-    In a join as of it is a version that is not after the row, or a row that the version fits. `paired_at` is the clock
+    In a join as of it is a version that is not after the row, or a row that lists the version. `paired_at` is the clock
     of the later of the two rows, or of the emission as of, if they joined. `watermark` is that before the partner.
     """
 

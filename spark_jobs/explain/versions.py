@@ -43,21 +43,24 @@ def fits(
 ) -> Mapping[int, Sequence[Fit]]:
     """Return the fits of chosen rows, which are numbers, by number: those of a left row, or those with a version.
 
-    A left row has the version that it joined or waits for, and every version that is newer and not after it. `rows` are
-    those of a key in the order of arrival. `advances` has the watermark of the first advance that attains each reach of
-    a row; a reach that none attains is absent.
+    A left row has the version that it joined or waits for, and every version that is newer and not after it. Without
+    such a version it has the newest that is not after it, and no other. `rows` are those of a key in the order of
+    arrival. `advances` has the watermark of the first advance that attains each reach of a row; a reach that none
+    attains is absent.
     """
     join: AsOfJoin[_Key, ArrivedRow] = AsOfJoin()
     emitted = {match.left.number: (match, at) for match, at in _emitted(join, rows, sides, advances)}
     of_sides = {side: [row for row, of in zip(rows, sides, strict=True) if of is side] for side in Side}
     versions = sorted(of_sides[Side.RIGHT], key=_place, reverse=True)
-    waiting_for = _Kept(join.versions(_KEY), versions)
+    in_state, every = (_Newest(times, versions) for times in (join.versions(_KEY), sorted({v.ts for v in versions})))
 
     def outcome(left: ArrivedRow) -> _Outcome:
         if left.number in emitted:
             match, at = emitted[left.number]
-            return _Outcome(match.right, Meeting.JOINED, at)
-        return _Outcome(waiting_for.version_of(left), Meeting.WAITING, None)
+            version, meeting, watermark = match.right, Meeting.JOINED, at
+        else:
+            version, meeting, watermark = in_state.not_after(left), Meeting.WAITING, None
+        return _Outcome(version, version or every.not_after(left), meeting, watermark)
 
     listed: dict[int, Sequence[Fit]] = {}
     for row, side in zip(rows, sides, strict=True):
@@ -74,23 +77,27 @@ def fits(
 
 @dataclass(frozen=True)
 class _Outcome:
-    """The version that a left row joined or waits for, None without one, and the advance that emitted the row."""
+    """The version that a left row joined or waits for, None without one, and the advance that emitted the row.
+
+    `oldest` is the oldest version that is listed: this version, or else the newest that is not after the row.
+    """
 
     version: ArrivedRow | None
+    oldest: ArrivedRow | None
     meeting: Meeting
     at: int | None
 
 
-class _Kept:
-    """The kept versions of a key; `times` are their event times, ascending, and `versions` all, the newest first."""
+class _Newest:
+    """The versions of a key at some event times, which ascend; `versions` are all of the key, the newest first."""
 
     def __init__(self, times: Sequence[int], versions: Sequence[ArrivedRow]) -> None:
         self._times = times
-        # Of equal event times the last to arrive is kept.
+        # Of equal event times the last to arrive counts.
         self._newest = {version.ts: version for version in reversed(versions)}
 
-    def version_of(self, left: ArrivedRow) -> ArrivedRow | None:
-        """Return the version that a left row gets if it is emitted now."""
+    def not_after(self, left: ArrivedRow) -> ArrivedRow | None:
+        """Return the newest version that is not after a left row; None without one."""
         place = bisect_right(self._times, left.ts)
         return self._newest[self._times[place - 1]] if place else None
 
@@ -100,8 +107,8 @@ def _place(version: ArrivedRow) -> tuple[int, int]:
 
 
 def _fit(left: ArrivedRow, version: ArrivedRow, of: _Outcome) -> Fit | None:
-    """Return what became of a left row and a version; None if the version is after the row, or older than its own."""
-    if version.ts > left.ts or (of.version is not None and _place(version) < _place(of.version)):
+    """Return what became of a left row and a version; None if the version is after the row, or too old for the list."""
+    if version.ts > left.ts or of.oldest is None or _place(version) < _place(of.oldest):
         return None
     if of.version is not None and version.number == of.version.number:
         return Fit(left.number, version.number, of.meeting, of.at)

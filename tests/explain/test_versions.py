@@ -44,6 +44,24 @@ def test_joined_versions_are_those_of_the_join(scenario: AsOfScenario) -> None:
     assert sorted(map(str, of_left)) == sorted(map(str, of_versions))
 
 
+@pytest.mark.parametrize("scenario", load_as_of_joins(), ids=lambda scenario: scenario.id)
+def test_a_row_has_its_version_and_newer_ones_or_else_the_newest(scenario: AsOfScenario) -> None:
+    listed: dict[int, list[int]] = {}
+    for key in {arrival.key for arrival in scenario.arrivals}:
+        for fit in of_key(scenario, key, LEFT):
+            listed.setdefault(fit.left, []).append(fit.version)
+    for _, match, *_ in scenario.versioned().emitted:
+        left = match.left
+        not_after = sorted(
+            (version.ts, index)
+            for index, version in enumerate(scenario.arrivals)
+            if version.side is RIGHT and version.key == left.key and version.ts <= left.ts
+        )
+        versions = [index for _, index in not_after]
+        first = -1 if match.right is None else versions.index(match.right.row["index"])
+        assert listed.get(left.row["index"], []) == versions[first:][::-1]
+
+
 def meetings(*moments: tuple[Side, int, int], advances: dict[int, int]) -> list[tuple[int, Meeting]]:
     """Return the numbers and meetings of versions with the only left row.
 
@@ -63,6 +81,19 @@ def test_a_version_after_the_emission_is_too_late() -> None:
 def test_a_version_that_a_newer_one_has_replaced_is_dropped() -> None:
     moments = [(RIGHT, 5, MIN), (RIGHT, 9, 6), (LEFT, 7, 12)]
     assert meetings(*moments, advances={5: 6, 9: 12, 13: 13}) == [(0, Meeting.EXPIRED)]
+
+
+def test_a_row_without_a_version_has_the_newest_that_it_missed() -> None:
+    # Watermark 12 drops all of them for the version of 9; of two of one time the last to arrive counts.
+    dropped = [(RIGHT, 3, MIN), (RIGHT, 5, MIN), (RIGHT, 5, MIN), (RIGHT, 9, MIN), (LEFT, 7, 12)]
+    assert meetings(*dropped, advances={3: 12, 5: 12, 9: 12, 13: 20}) == [(2, Meeting.EXPIRED)]
+    assert meetings(*dropped, advances={3: 12, 5: 12, 9: 12}) == [(2, Meeting.EXPIRED)], "it waits"
+    came_after = [(LEFT, 7, MIN), (RIGHT, 6, 12), (RIGHT, 5, 12)]
+    assert meetings(*came_after, advances={7: 12, 13: 20}) == [(1, Meeting.TOO_LATE)]
+    # The newest decides, whatever became of the older ones.
+    assert meetings(*dropped, (RIGHT, 6, 20), advances={3: 12, 5: 12, 9: 12, 13: 20}) == [(5, Meeting.TOO_LATE)]
+    assert meetings(*dropped, (RIGHT, 4, 20), advances={3: 12, 5: 12, 9: 12, 13: 20}) == [(2, Meeting.EXPIRED)]
+    assert meetings((LEFT, 7, MIN), (RIGHT, 8, MIN), advances={7: 12, 8: 12}) == []
 
 
 def test_a_row_waits_for_the_version_that_it_would_join_now() -> None:
