@@ -7,6 +7,7 @@
                  reach; for a join as of, all rows
     partitions   the watermark of each source partition before a chosen row
     emissions    the emissions that reach thresholds of the watermark
+    advances     the watermarks of emissions in spans of event time
 
 The watermarks are those of the ground, which reads the times of all rows. Only few rows are collected: those around a
 chosen row are counted first, and chosen rows with the same rows around them share these.
@@ -276,6 +277,19 @@ class Arrived:
             for row in reached.collect()
         }
 
+    def advances(self, spans: Iterable[tuple[int, int]]) -> list[int] | None:
+        """Return the watermarks of emissions in some spans, both ends included, ascending; None if they are too many.
+
+        A span whose end comes before its start is empty.
+        """
+        joined = _joined(spans)
+        spark = self._stream.filling.sparkSession
+        near = F.broadcast(local_rows(spark, joined, f"{_FROM} long, {_TO} long"))
+        watermark = F.col("watermark_ms")
+        inside = self._ground.timeline.join(near, watermark.between(F.col(_FROM), F.col(_TO)), "left_semi")
+        rows = inside.select("watermark_ms").distinct().limit(MOST_AROUND + 1).collect()
+        return sorted(row.watermark_ms for row in rows) if len(rows) <= MOST_AROUND else None
+
     def _end_us(self) -> int | None:
         if self._ground.until_us is not None:
             return self._ground.until_us
@@ -286,6 +300,17 @@ class Arrived:
         """Return placed rows with the watermark before each."""
         placed = rows.where(F.col(c.EPOCH).isNotNull())
         return rows.join(self._ground.missed_watermarks(late_events.epochs_of(placed)), c.EPOCH, "left")
+
+
+def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans of instants as a few that do not meet."""
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted((first, last) for first, last in spans if first <= last):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
+        else:
+            joined.append((first, last))
+    return joined
 
 
 def _of_chosen(name: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from pyspark.sql import Column, DataFrame, Row
 
 from spark_jobs.explain.arrived import ID, Around, Arrived
+from spark_jobs.explain.as_of_increase import Search, least_increase_ms, search_of
 from spark_jobs.explain.explanations import (
     AS_OF_RULES,
     INVALID,
@@ -33,7 +34,7 @@ from spark_jobs.replay.joins.inputs import LEFT, SIDE
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.semantics.joins.interval_join import JoinBounds, Side
 from spark_jobs.semantics.panes.window_operator import Verdict
-from spark_jobs.semantics.rows.instants import MIN, table_time_us
+from spark_jobs.semantics.rows.instants import MAX, MIN, table_time_us
 from spark_jobs.semantics.windows.lateness import Lateness, cleanup_time, is_reached
 
 
@@ -232,6 +233,8 @@ class _AsOf:
         emissions = arrived.emissions(reaches) if reaches else {}
         self._emissions = {ms: emission for ms, emission in emissions.items() if emission.watermark <= end}
         self._fits = self._fits_of_chosen()
+        self._searches = self._searched()
+        self._advances = self._advances_of_searches(arrived)
 
     def judged(self, row: Row) -> _Judged:
         around = self._around.get(row[ID])
@@ -242,10 +245,43 @@ class _AsOf:
         if not is_reached(own.ts, own.watermark):
             return _Judged(Lateness.ON_TIME.value, partners=partners)
         judged = _Judged(Lateness.TOO_LATE.value, partners=partners)
-        # A late row counts as far as its key allows.
-        if not partners or any(each.meeting in (Meeting.JOINED, Meeting.WAITING) for each in partners):
+        search = self._searches.get(row[ID])
+        if search is None or self._advances is None:
             return judged
-        return _saved(judged, self._stream, own.watermark - own.ts + 1)
+        sides = self._sides(around)
+        return _saved(judged, self._stream, least_increase_ms(around.row, around.rows, sides, self._advances, search))
+
+    def _searched(self) -> Mapping[int, Search]:
+        """Return the search for each late row that does not count, by its `ID`; a late row may count nevertheless."""
+        searches = {}
+        for number, around in self._around.items():
+            own = around.row
+            if not around.is_whole or not is_reached(own.ts, own.watermark):
+                continue
+            meetings = {fit.meeting for fit in self._fits[id(around.rows)][own.number]}
+            if not meetings & {Meeting.JOINED, Meeting.WAITING}:
+                searches[number] = search_of(own, around.rows, self._sides(around))
+        return searches
+
+    def _advances_of_searches(self, arrived: Arrived) -> list[int] | None:
+        """Return the watermarks that `least_increase_ms` reads; None if they are too many."""
+        spans = {
+            (reach(row), row.ts + search.most)
+            for number, search in self._searches.items()
+            if search.most
+            for row in self._around[number].rows
+        }
+        if not spans:
+            return []
+        inside = arrived.advances(spans)
+        if inside is None:
+            return None
+        behind = arrived.emissions({last for _, last in spans} | {first for first, _ in spans})
+        return sorted({*inside, *(each.watermark for each in behind.values() if each.watermark < MAX)})
+
+    @staticmethod
+    def _sides(around: Around) -> list[Side]:
+        return [Side.LEFT if source[SIDE] == LEFT else Side.RIGHT for source in around.sources]
 
     def _fits_of_chosen(self) -> Mapping[int, Mapping[int, Sequence[Fit]]]:
         """Return the fits of the chosen rows of each key, by the place of the key's rows in memory."""
@@ -256,7 +292,7 @@ class _AsOf:
         advances = {ms: emission.watermark for ms, emission in self._emissions.items()}
         fits_of = {}
         for place, arounds in keys.items():
-            sides = [Side.LEFT if source[SIDE] == LEFT else Side.RIGHT for source in arounds[0].sources]
+            sides = self._sides(arounds[0])
             chosen = {around.row.number for around in arounds}
             fits_of[place] = fits(arounds[0].rows, sides, advances, chosen)
         return fits_of

@@ -11,11 +11,12 @@ from pyspark.sql import functions as F
 
 from spark_jobs.explain.explanations import UNASSIGNED, ExplainedRow, Meeting
 from spark_jobs.explain.rows import explain_rows
-from spark_jobs.explain.streams import of_as_of_join, of_interval_join, of_window_join
+from spark_jobs.explain.streams import Stream, of_as_of_join, of_interval_join, of_window_join
 from spark_jobs.pipeline.model import AsOf
 from spark_jobs.semantics.joins.interval_join import Side
 from spark_jobs.semantics.joins.joining_job import Gathered
-from spark_jobs.semantics.rows.instants import MIN, micros, table_time, table_time_us
+from spark_jobs.semantics.rows.instants import MAX, MIN, micros, table_time, table_time_us
+from tests.explain.test_as_of_increase import keys_of, least_increase
 from tests.sampling import sampled
 from tests.support.joining import inputs_of
 from tests.support.recorded_on_spark import chosen
@@ -79,11 +80,17 @@ def test_versions_of_each_row_are_those_of_the_as_of_join(session: SparkSession,
     late = {*scenario.late[Side.LEFT], *scenario.late[Side.RIGHT]}
     assert {index for index, row in in_order.items() if row.fate == "too_late"} == late
     assert {row.fate for row in explained} <= {"on_time", "too_late"}
-    for row in explained:
+    advances = sorted({watermark for _, watermark in scenario.versioned().watermarks if watermark < MAX})
+    of_index = {own.number: (own, of_key) for of_key in keys_of(scenario).values() for own, _ in of_key}
+    has_bounds = all(mark.is_bounded or mark.follows_clock for mark in stream.watermarks)
+    for index, row in in_order.items():
         meetings = {partner.meeting for partner in row.partners or ()}
+        counts = index not in late or meetings & {Meeting.JOINED, Meeting.WAITING}
+        least = None if counts or not has_bounds else least_increase(*of_index[index], advances)
+        assert increase_of(row, stream) == least
         if not meetings or meetings & {Meeting.JOINED, Meeting.WAITING}:
-            assert (row.least_bound_ms, row.least_bound_increase_ms) == (None, None), "it counts as it is"
-        elif row.input == NAMES[0]:
+            continue
+        if row.input == NAMES[0]:
             assert len(row.partners or ()) == 1, "it missed the newest version, and no other"
     matches = {(left, right) for left, right, _ in matches_of(scenario.versioned(), AsOf.INNER)}
     for side, name in enumerate(NAMES):
@@ -94,6 +101,14 @@ def test_versions_of_each_row_are_those_of_the_as_of_join(session: SparkSession,
             if row.input == name and partner.meeting is Meeting.JOINED
         }
         assert joined == matches
+
+
+def increase_of(row: ExplainedRow, stream: Stream) -> int | None:
+    """Return how much greater the bounds must be, at least, as the explanation has it."""
+    if row.least_bound_ms is None:
+        return row.least_bound_increase_ms
+    mark = stream.watermarks[0]
+    return row.least_bound_ms - (mark.lag_ms if mark.follows_clock else mark.bound_ms)
 
 
 def pairs_with(index: int, row: ExplainedRow, rows: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
