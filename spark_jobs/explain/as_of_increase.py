@@ -1,9 +1,10 @@
 """The least increase of all bounds with which a late row of an as-of join counts.
 
 A left row counts if it gets a version, a version if a left row gets it. Greater bounds make all watermarks earlier, by
-the increase. The emission of a row depends on that, and so do the versions that its key has dropped by then. A key
-drops versions when it fires, and it fires for other rows too (`AsOfJoin`). So a greater increase may undo the effect of
-a smaller one, and a search by halves would be wrong.
+the increase. The emission of a row depends on that, and so do the versions that its key has dropped by then.
+
+A key drops versions when it fires, and it fires for other rows too (`AsOfJoin`). So a greater increase may undo the
+effect of a smaller one, and a search by halves would be wrong.
 
 Law: let W be the watermark before a row, and a the time of a left row that an increase lets come in time. The left row
 gets the version R iff R arrives before a watermark reaches a, and no newer version up to a does. No key drops R by
