@@ -19,7 +19,16 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.session import for_rows
-from spark_jobs.tables import commit_files, data_files, delta_log, delta_transaction, pruning, staging, table_metadata
+from spark_jobs.tables import (
+    commit_files,
+    data_files,
+    delta_log,
+    delta_transaction,
+    pruning,
+    staging,
+    table_metadata,
+    time_order,
+)
 from spark_jobs.tables.change_files import ChangeFiles
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.interval import Interval
@@ -84,6 +93,8 @@ class ReplacedRows:
             return removed, []
         rows, is_replaced = self._mark_replaced(self._rows_of(partly), interval, touched, is_touched)
         remaining = self._only_published(rows.where(~F.coalesce(is_replaced, F.lit(False))))
+        if _row_count(partly) > time_order.ROWS_OF_A_FILE:
+            remaining = time_order.in_time_order(remaining, self._table)
         changes = []
         if feed:
             rows, is_replaced = self._mark_replaced(self._rows_of(removed), interval, touched, is_touched)

@@ -25,7 +25,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 import spark_jobs
-from spark_jobs.tables import commit_files
+from spark_jobs.tables import commit_files, time_order
 from spark_jobs.tables.objects import Object, Objects
 
 _PLAIN = (
@@ -63,7 +63,8 @@ def stage(rows: DataFrame, table: Objects, part: str, settings: Mapping[str, str
     folder = uuid4().hex
     try:
         # A job that fails leaves files, and so does one that is killed: the log does not name them.
-        rows.write.option(_NO_MARK, "false").parquet(f"{table.home}/{folder}")
+        writer = rows.write.option(_NO_MARK, "false").option("maxRecordsPerFile", time_order.ROWS_OF_A_FILE)
+        writer.parquet(f"{table.home}/{folder}")
         files = [entry for entry in table.below(folder) if _is_of_the_job(entry.name)]
         with ThreadPoolExecutor(_PARALLEL_READS) as pool:
             added = [add for add in pool.map(lambda file: _added(table, folder, file, measured), files) if add]

@@ -64,12 +64,22 @@ def test_small_plans_begin_with_a_frame_of_their_session(spark: SparkSession, la
     assert store.keep("census", lambda: panes(spark, 3)).sparkSession is spark
 
 
-def test_results_that_may_change_lie_in_several_files(
-    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("table", ["panes", "late_events", "invalid_events"])
+def test_a_window_of_a_large_table_is_in_few_files(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch, table: str
 ) -> None:
-    monkeypatch.setattr("spark_jobs.jobs.stage.lake_store.RESULTS_OF_A_FILE", 10)
-    store = LakeStore(spark, lake, "r1", splits_results=True)
-    store.write("panes", "all/on-time", panes(spark, 40).drop(STATE))
-    store.write("window_results", "all", panes(spark, 40).select("window_start"))
-    files = staging.read_part(spark, lake, "r1", "window_results", "all").inputFiles()
-    assert len(files) == 4
+    monkeypatch.setattr("spark_jobs.tables.time_order.ROWS_OF_A_FILE", 10)
+    store, tasks = LakeStore(spark, lake, "r1"), 2
+    rows = panes(spark, 80).drop(STATE).repartition(tasks).sortWithinPartitions(F.xxhash64("window_start"))
+    for part, most in (("few", 10), ("many", 11)):
+        store.expect(most)
+        store.write(table, part, rows)
+        staged = staging.read_part(spark, lake, "r1", table, part)
+        file = F.input_file_name().alias("file")
+        spans = staged.groupBy(file).agg(F.min("window_start").alias("first"), F.max("window_start").alias("last"))
+        files = spans.collect()
+        assert staged.count() == 80
+        assert len(files) >= 8
+        overlapping = max(sum(other.first <= each.first <= other.last for other in files) for each in files)
+        # Rows without a window, and those of small tables, stay in the order in which they are computed.
+        assert (overlapping <= tasks) == (part == "many" and table != "invalid_events"), files

@@ -58,6 +58,8 @@ class JoinStaging:
         self._progress(StepName.REPLAY, f"counting version {pinned} of {self._pipeline.source.table}")
         read = self._read()
         rows = sum(counts["rows_read"] for counts in read)
+        # The number of pairs is unknown. It is seldom less than that of the rows.
+        self._store.expect(rows)
         invalid = sum(counts["invalid"] for counts in read)
         self._progress(StepName.REPLAY, f"{rows:,} rows, {invalid:,} of them without a usable time")
         with shuffling(self._spark, rows):

@@ -163,7 +163,7 @@ class _Staging:
         self._can_be_resumed = run.arrived_to is not None and resume.can_resume(pipeline)
         base = arrival_slices.base(spark, lake, run)
         resumed = arrival_slices.resumption(spark, pipeline, lake, run, base)
-        self._store = LakeStore(spark, lake, run.run_id, apart=apart, splits_results=self._can_be_resumed)
+        self._store = LakeStore(spark, lake, run.run_id, apart=apart)
         arrived = arrival_slices.read(spark, pipeline, run)
         events = arrived if resumed is None else arrival_slices.mattering(arrived, pipeline, resumed)
         earlier = None if resumed is None else arrived
@@ -216,6 +216,7 @@ class _Staging:
         pinned = ", ".join(map(str, self._run.pinned.values()))
         self._report(f"counting version {pinned} of {self._pipeline.source.table}")
         counts = self._counting.read(self._ground.census)
+        self._store.expect(counts["rows_read"])
         self._report(f"{counts['rows_read']:,} rows, {counts['invalid']:,} of them without a usable time")
         return counts
 

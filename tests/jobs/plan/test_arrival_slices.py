@@ -17,10 +17,9 @@ from spark_jobs.jobs.plan.plan import plan
 from spark_jobs.jobs.plan.spark_tables import SparkTables
 from spark_jobs.jobs.publish.publish import publish
 from spark_jobs.jobs.runs.runner import Runner
-from spark_jobs.jobs.stage import lake_store
 from spark_jobs.jobs.stage import stage as replaying
 from spark_jobs.pipeline import Pipeline
-from spark_jobs.tables import ledger
+from spark_jobs.tables import ledger, time_order
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
@@ -98,7 +97,7 @@ def test_run_reads_and_writes_its_day_and_the_open_windows(
     spark: SparkSession, tmp_path: Path, lake: Lake, monkeypatch: pytest.MonkeyPatch, *, is_compared: bool
 ) -> None:
     monkeypatch.setattr(replaying, "WORTH_A_SLICE", 1000)
-    monkeypatch.setattr(lake_store, "RESULTS_OF_A_FILE", 20)
+    monkeypatch.setattr(time_order, "ROWS_OF_A_FILE", 20)
     path = a_row_a_minute(spark, tmp_path / "days")
     pipeline = history.pipeline(path, windows__size="1 hour", windows__allowed_lateness="2 hours")
     end = history.START.replace(hour=0) + timedelta(days=DAYS)
