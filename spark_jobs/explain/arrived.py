@@ -40,6 +40,9 @@ from spark_jobs.semantics.rows.instants import MAX, MIN
 #: The rows around a chosen row are processed one by one. Around a row with more, only the row itself is.
 MOST_AROUND = 100_000
 
+# Each advance is compared with each span.
+_MOST_SPANS = 1_000
+
 ID = c.PREFIX + "chosen"
 _FROM, _TO, _TS = c.PREFIX + "from_ms", c.PREFIX + "to_ms", c.PREFIX + "chosen_ms"
 _OWN, _NUMBER, _RANK = c.PREFIX + "own", c.PREFIX + "number", c.PREFIX + "epoch_rank"
@@ -280,9 +283,11 @@ class Arrived:
     def advances(self, spans: Iterable[tuple[int, int]]) -> list[int] | None:
         """Return the watermarks of emissions in some spans, both ends included, ascending; None if they are too many.
 
-        A span whose end comes before its start is empty.
+        A span whose end comes before its start is empty. With many spans, watermarks between them are returned too.
         """
         joined = _joined(spans)
+        if len(joined) > _MOST_SPANS:
+            joined = [(joined[0][0], joined[-1][1])]
         spark = self._stream.filling.sparkSession
         near = F.broadcast(local_rows(spark, joined, f"{_FROM} long, {_TO} long"))
         watermark = F.col("watermark_ms")

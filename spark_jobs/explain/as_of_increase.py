@@ -91,18 +91,30 @@ def least_increase_ms(
     if not search.most:
         return search.otherwise
     side = next(of for row, of in zip(rows, sides, strict=True) if row.number == own.number)
-    ranges, ahead, states = [_Range(1, search.most, _State())], 0, 0
-    for row, of in zip(rows, sides, strict=True):
-        while ahead < len(advances) and advances[ahead] <= row.watermark:
-            ranges, ahead = _advanced(ranges, advances[ahead], own.number, side), ahead + 1
-            states += len(ranges)
+    ranges, states = [_Range(1, search.most, _State())], 0
+    for event in _in_order(rows, sides, advances):
+        if isinstance(event, int):
+            ranges = _advanced(ranges, event, own.number, side)
+        else:
+            ranges = [replace(each, state=each.state.with_row(*event)) for each in ranges]
+        states += len(ranges)
         if states > MOST_STATES:
             return None
-        ranges = [replace(each, state=each.state.with_row(row, of)) for each in ranges]
-    for watermark in advances[ahead:]:
-        ranges = _advanced(ranges, watermark, own.number, side)
-    ended = _advanced(ranges, MAX, own.number, side)
-    return next((each.least for each in ended if each.state.counts), search.otherwise)
+    return next((each.least for each in ranges if each.state.counts), search.otherwise)
+
+
+def _in_order(
+    rows: Sequence[ArrivedRow], sides: Sequence[Side], advances: Sequence[int]
+) -> Iterator[tuple[ArrivedRow, Side] | int]:
+    """Yield the rows, and between them the advances, the last of which is the end of the input."""
+    ahead = 0
+    for row, side in zip(rows, sides, strict=True):
+        while ahead < len(advances) and advances[ahead] <= row.watermark:
+            yield advances[ahead]
+            ahead += 1
+        yield row, side
+    yield from advances[ahead:]
+    yield MAX
 
 
 @dataclass(frozen=True)

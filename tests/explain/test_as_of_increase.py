@@ -110,3 +110,6 @@ def test_a_search_that_needs_too_many_states_is_given_up(monkeypatch: pytest.Mon
     search = search_of(rows[-1], rows, sides)
     assert search == Search(5, 6)
     assert least_increase_ms(rows[-1], rows, sides, [11, 12], search) is None
+    monkeypatch.undo()
+    # With 3 the key fires at 8 for the version at 2, and never for that at 9, which would replace it.
+    assert least_increase_ms(rows[-1], rows, sides, [11, 12], search) == 3
