@@ -119,9 +119,11 @@ class Transaction:
         snapshot = self._transaction.snapshot()
         has_few_files = snapshot.checkpointProvider().effectiveCheckpointSizeInBytes() <= _SMALL_CHECKPOINT
         activate(interpreting(self._spark) if has_few_files else self._spark)
-        all_files = snapshot.allFiles()
-        selected = (all_files if condition is None else all_files.filter(condition)).collectAsList()
-        activate(self._spark)
+        try:
+            all_files = snapshot.allFiles()
+            selected = (all_files if condition is None else all_files.filter(condition)).collectAsList()
+        finally:
+            activate(self._spark)
         return [selected.get(i) for i in range(selected.size())]
 
     def create(self, rows: DataFrame, settings: Mapping[str, str]) -> None:
