@@ -10,17 +10,15 @@ if a way failed, an answer is not Flink's, or a limit of `limits` that these eve
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import alone, figures, machine
+from tests.benchmarks import alone, figures
 from tests.benchmarks.events import DEFAULT_SEED
-from tests.benchmarks.limits import Measured, judge, limit_table
-from tests.benchmarks.process import TaskFailedError
+from tests.benchmarks.measurement import breaks_a_limit, measured
 from tests.benchmarks.shapes import Shape
 from tests.benchmarks.ways import DEFAULT_WAYS, EMISSIONS, WAYS
 
@@ -33,34 +31,23 @@ _THOUSAND = 1_000
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; returns the exit code."""
     options = _parser().parse_args(arguments)
-    options.folder.mkdir(parents=True, exist_ok=True)
-    results: dict[str, Any] = {
-        "machine": machine.describe(),
-        "rows": options.rows,
-        "seed": options.seed,
-        "repeat": options.repeat,
-        "shapes": {},
-    }
-    print("\n".join(f"{name:<12} {value}" for name, value in results["machine"].items()), flush=True)
-    try:
-        for shape in options.shape:
-            results["shapes"][shape] = _Turn(options, shape).measure()
-        if Shape.TUMBLING in options.shape and "whole" in options.ways:
-            results["thousand"] = _Turn(options, Shape.TUMBLING, _THOUSAND).repeated(("whole",))["whole"]
-    except TaskFailedError as failed:
-        print(f"error: {failed}", file=sys.stderr)
+
+    def measure() -> dict[str, Any]:
+        shapes = {shape: _Turn(options, shape).measure() for shape in options.shape}
+        if Shape.TUMBLING not in options.shape or "whole" not in options.ways:
+            return {"shapes": shapes}
+        return {"shapes": shapes, "thousand": _Turn(options, Shape.TUMBLING, _THOUSAND).repeated(("whole",))["whole"]}
+
+    results = measured(options, measure, rows=options.rows, seed=options.seed, repeat=options.repeat)
+    if results is None:
         return 1
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
     for shape in options.shape:
         print(_report(results, shape))
-    judged = judge(Measured(results))
-    if judged:
-        print("\n" + figures.aligned(limit_table(judged)))
+    is_broken = breaks_a_limit(results)
     unlike = [shape for shape in options.shape if _is_unlike_flink(shape, results["shapes"][shape].get("answers", {}))]
     for shape in unlike:
         print(f"\n{shape}: the answer is not Flink's")
-    return int(bool(unlike) or any(each.is_kept is False for each in judged))
+    return int(bool(unlike) or is_broken)
 
 
 def _is_unlike_flink(shape: Shape, answers: Mapping[str, Mapping[str, int]]) -> bool:

@@ -15,37 +15,28 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import figures, machine, process
+from tests.benchmarks import figures, process
 from tests.benchmarks.bench import FOLDER
-from tests.benchmarks.limits import Measured, judge, limit_table
-from tests.benchmarks.process import TaskFailedError
+from tests.benchmarks.measurement import breaks_a_limit, measured
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; returns the exit code."""
     options = _parser().parse_args(arguments)
-    options.folder.mkdir(parents=True, exist_ok=True)
-    results: dict[str, Any] = {
-        "machine": machine.describe(),
-        "rows": options.rows,
-        "days": options.days,
-        "repeat": options.repeat,
-    }
-    print("\n".join(f"{name:<12} {value}" for name, value in results["machine"].items()), flush=True)
-    try:
-        results["changed"] = [_measured(options) for _ in range(options.repeat)]
-    except TaskFailedError as failed:
-        print(f"error: {failed}", file=sys.stderr)
+    results = measured(
+        options,
+        lambda: {"changed": [_measured(options) for _ in range(options.repeat)]},
+        rows=options.rows,
+        days=options.days,
+        repeat=options.repeat,
+    )
+    if results is None:
         return 1
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
-    judged = judge(Measured(results))
-    for table in (figures.changed_table(results), limit_table(judged)):
-        print("\n" + figures.aligned(table))
+    is_broken = breaks_a_limit(results, figures.changed_table(results))
     if differing := [turn["differing_rows"] for turn in results["changed"] if any(turn["differing_rows"].values())]:
         print(f"error: the tables differ from those of a full replay: {differing}", file=sys.stderr)
         return 1
-    return int(any(each.is_kept is False for each in judged))
+    return int(is_broken)
 
 
 def _measured(options: argparse.Namespace) -> dict[str, Any]:

@@ -9,19 +9,15 @@ environment has no variables but HOME and PATH. Ends with 1 if a demo fails or a
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from tests.benchmarks import machine, process
+from tests.benchmarks import process
 from tests.benchmarks.bench import FOLDER
-from tests.benchmarks.figures import aligned
-from tests.benchmarks.limits import Measured, judge, limit_table
-from tests.benchmarks.process import TaskFailedError
+from tests.benchmarks.measurement import breaks_a_limit, measured
 
 _PROJECT = Path(__file__).parents[2]
 
@@ -29,19 +25,10 @@ _PROJECT = Path(__file__).parents[2]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; returns the exit code."""
     options = _parser().parse_args(arguments)
-    options.folder.mkdir(parents=True, exist_ok=True)
-    results: dict[str, Any] = {"machine": machine.describe(), "repeat": options.repeat}
-    print("\n".join(f"{name:<12} {value}" for name, value in results["machine"].items()), flush=True)
-    try:
-        results["demo"] = [_measured(options.folder) for _ in range(options.repeat)]
-    except TaskFailedError as failed:
-        print(f"error: {failed}", file=sys.stderr)
-        return 1
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
-    judged = judge(Measured(results))
-    print("\n" + aligned(limit_table(judged)))
-    return int(any(each.is_kept is False for each in judged))
+    results = measured(
+        options, lambda: {"demo": [_measured(options.folder) for _ in range(options.repeat)]}, repeat=options.repeat
+    )
+    return 1 if results is None else int(breaks_a_limit(results))
 
 
 def _measured(folder: Path) -> dict[str, float]:

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import figures, machine, process
+from tests.benchmarks import figures, process
 from tests.benchmarks.bench import FOLDER, some
-from tests.benchmarks.limits import WARM_UP_TURNS, Measured, judge, limit_table
-from tests.benchmarks.process import TaskFailedError
+from tests.benchmarks.limits import WARM_UP_TURNS
+from tests.benchmarks.measurement import breaks_a_limit, measured
 from tests.benchmarks.shapes import Shape
 
 #: The shapes with windows: a join adds nothing.
@@ -29,29 +29,19 @@ SHAPES = (Shape.TUMBLING, Shape.SLIDING, Shape.SESSION)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; returns the exit code."""
     options = _parser().parse_args(arguments)
-    options.folder.mkdir(parents=True, exist_ok=True)
-    results: dict[str, Any] = {
-        "machine": machine.describe(),
-        "rows": options.rows,
-        "repeat": options.turns - WARM_UP_TURNS,
-        "floats": {},
-    }
-    print("\n".join(f"{name:<12} {value}" for name, value in results["machine"].items()), flush=True)
-    try:
-        for shape in options.shape:
-            results["floats"][shape] = _measured(shape, options)
-    except TaskFailedError as failed:
-        print(f"error: {failed}", file=sys.stderr)
+    results = measured(
+        options,
+        lambda: {"floats": {shape: _measured(shape, options) for shape in options.shape}},
+        rows=options.rows,
+        repeat=options.turns - WARM_UP_TURNS,
+    )
+    if results is None:
         return 1
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
-    judged = judge(Measured(results))
-    for table in (figures.floats_table(results), limit_table(judged)):
-        print("\n" + figures.aligned(table))
+    is_broken = breaks_a_limit(results, figures.floats_table(results))
     if differing := {shape: rows for shape, part in results["floats"].items() if (rows := part["differing_rows"])}:
         print(f"error: results with exact and plain sums differ by more than rounding: {differing}", file=sys.stderr)
         return 1
-    return int(any(each.is_kept is False for each in judged))
+    return int(is_broken)
 
 
 def _measured(shape: Shape, options: argparse.Namespace) -> dict[str, Any]:

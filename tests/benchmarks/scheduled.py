@@ -9,7 +9,6 @@ that arrived before; each further run reads one more hour, and is measured. Ends
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -23,11 +22,11 @@ import psutil
 from tests.airflow.clone import Clone
 from tests.airflow.waiting import until
 from tests.airflow.whole import Whole, whole
-from tests.benchmarks import alone, machine
+from tests.benchmarks import alone
 from tests.benchmarks.bench import FOLDER
 from tests.benchmarks.events import DEFAULT_SEED, path_of
-from tests.benchmarks.figures import aligned, scheduled_table
-from tests.benchmarks.limits import Measured, judge, limit_table
+from tests.benchmarks.figures import scheduled_table
+from tests.benchmarks.measurement import breaks_a_limit, measured
 from tests.benchmarks.pipelines import FILE, environ_of
 from tests.benchmarks.process import TaskFailedError
 from tests.benchmarks.shapes import Shape
@@ -46,21 +45,13 @@ _DRIVER, _LAUNCHER = "org.apache.spark.deploy.SparkSubmit", "org.apache.spark.la
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; returns the exit code."""
     options = _parser().parse_args(arguments)
-    options.folder.mkdir(parents=True, exist_ok=True)
-    results: dict[str, Any] = {"machine": machine.describe(), "rows": options.rows}
-    print("\n".join(f"{name:<12} {value}" for name, value in results["machine"].items()), flush=True)
-    try:
+
+    def measure() -> dict[str, Any]:
         alone.run("events", options.folder, rows=options.rows, seed=DEFAULT_SEED, shape=Shape.TUMBLING, times=1)
-        results["scheduled"] = _measured(path_of(options.folder, options.rows, DEFAULT_SEED), options.hours)
-    except TaskFailedError as failed:
-        print(f"error: {failed}", file=sys.stderr)
-        return 1
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
-    judged = judge(Measured(results))
-    for table in (scheduled_table(results), limit_table(judged)):
-        print("\n" + aligned(table))
-    return int(any(each.is_kept is False for each in judged))
+        return {"scheduled": _measured(path_of(options.folder, options.rows, DEFAULT_SEED), options.hours)}
+
+    results = measured(options, measure, rows=options.rows)
+    return 1 if results is None else int(breaks_a_limit(results, scheduled_table(results)))
 
 
 def _measured(events: Path, hours: int) -> list[dict[str, Any]]:

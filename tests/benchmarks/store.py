@@ -22,12 +22,11 @@ from unittest.mock import patch
 
 from spark_jobs.tables.objects import Objects
 from tests.airflow.standalone import Standalone, standalone
-from tests.benchmarks import alone, machine, pipelines, process
+from tests.benchmarks import alone, pipelines, process
 from tests.benchmarks.bench import FOLDER
 from tests.benchmarks.events import DEFAULT_SEED, path_of
-from tests.benchmarks.figures import aligned, store_table
-from tests.benchmarks.limits import Measured, judge, limit_table
-from tests.benchmarks.process import TaskFailedError
+from tests.benchmarks.figures import store_table
+from tests.benchmarks.measurement import breaks_a_limit, measured
 from tests.benchmarks.shapes import Shape
 from tests.support.gateway import gateway
 from tests.support.object_store import BUCKET
@@ -40,25 +39,20 @@ _WORKERS, _CORES, _MEMORY = 3, 1, "2g"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; returns the exit code."""
     options = _parser().parse_args(arguments)
-    options.folder.mkdir(parents=True, exist_ok=True)
-    results: dict[str, Any] = {"machine": machine.describe(), "rows": options.rows, "repeat": options.repeat}
-    print("\n".join(f"{name:<12} {value}" for name, value in results["machine"].items()), flush=True)
-    try:
+
+    def measure() -> dict[str, Any]:
         alone.run("events", options.folder, rows=options.rows, seed=DEFAULT_SEED, shape=Shape.TUMBLING, times=1)
-        results["store"] = _measured(path_of(options.folder, options.rows, DEFAULT_SEED).resolve(), options)
-    except TaskFailedError as failed:
-        print(f"error: {failed}", file=sys.stderr)
+        return {"store": _measured(path_of(options.folder, options.rows, DEFAULT_SEED).resolve(), options)}
+
+    results = measured(options, measure, rows=options.rows, repeat=options.repeat)
+    if results is None:
         return 1
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
-    judged = judge(Measured(results))
-    for table in (store_table(results), limit_table(judged)):
-        print("\n" + aligned(table))
+    is_broken = breaks_a_limit(results, store_table(results))
     counts = [run["counts"] for runs in results["store"].values() for run in runs]
     if any(each != counts[0] for each in counts):
         print(f"error: the counts of the runs differ: {counts}", file=sys.stderr)
         return 1
-    return int(any(each.is_kept is False for each in judged))
+    return int(is_broken)
 
 
 def _measured(events: Path, options: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
