@@ -16,7 +16,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial, wraps
 from inspect import Parameter
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from spark_jobs.cli import interrupt, live_line, log_file, printing, recorded_runs
+from spark_jobs.cli.json_values import json_value
 from spark_jobs.cli.live_line import LiveLine
 from spark_jobs.code_of_error import code_of
 from spark_jobs.job_protocol import ExitCode, Option, StepName
@@ -210,16 +210,11 @@ def _blocked(problem: BlockedError, arguments: Sequence[str]) -> str:
 
 
 def _print_json(content: Mapping[str, Any]) -> None:
-    print(hide_values(json.dumps(content, default=_plain)))
+    print(hide_values(json.dumps(json_value(content), allow_nan=False)))
 
 
 def _show(answer: Answer) -> None:
     answer.show()
-
-
-def _plain(value: Any) -> str:
-    """Return a value that JSON has no type for; a time is ISO 8601."""
-    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def _fail(as_json: bool, exit_code: ExitCode, problem: Exception, message: str, **more: str | None) -> None:

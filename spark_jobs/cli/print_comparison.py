@@ -7,8 +7,6 @@ from datetime import datetime
 from math import isfinite
 from typing import Any
 
-from pyspark.sql import Row
-
 from spark_jobs.cases.value_text import value_text
 from spark_jobs.cli import printing
 from spark_jobs.cli.fitting_table import Column, fitting
@@ -46,7 +44,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
 
 
 def _change(change: Change) -> str:
-    key = ", ".join(f"{name} {_text(value)}" for name, value in change.key.items())
+    key = ", ".join(f"{name} {value_text(value)}" for name, value in change.key.items())
     difference = _difference(change.before, change.after)
     return f"{key}: {difference}" if key else difference
 
@@ -63,29 +61,12 @@ def _difference(before: Mapping[str, Any] | None, after: Mapping[str, Any] | Non
 def _pair(old: Any, new: Any) -> str:
     """Return both values with few digits, or with all digits if they differ in the others alone."""
     few = _rounded(old), _rounded(new)
-    return f"{few[0]} -> {few[1]}" if few[0] != few[1] else f"{_text(old)} -> {_text(new)}"
+    return f"{few[0]} -> {few[1]}" if few[0] != few[1] else f"{value_text(old)} -> {value_text(new)}"
 
 
 def _rounded(value: Any) -> str:
     is_rounded = isinstance(value, float) and isfinite(value)
-    return f"{value:.{_DIGITS}g}" if is_rounded else _text(value)
-
-
-def _text(value: Any) -> str:
-    return value_text(_with_names(value))
-
-
-def _with_names(value: Any) -> Any:
-    """Return a collected value with a dict in place of each struct, which Spark returns as a tuple."""
-    match value:
-        case Row():
-            return {name: _with_names(part) for name, part in value.asDict().items()}
-        case dict():
-            return {name: _with_names(part) for name, part in value.items()}
-        case list():
-            return [_with_names(part) for part in value]
-        case _:
-            return value
+    return f"{value:.{_DIGITS}g}" if is_rounded else value_text(value)
 
 
 def _minute(moment: datetime) -> str:

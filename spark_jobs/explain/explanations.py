@@ -21,10 +21,9 @@ Times are aware, UTC. Durations are milliseconds. Rules are numbered as on the p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from math import isfinite, isnan
 from typing import Any
 
 from spark_jobs.semantics.spec import TriggerKind, Windows
@@ -194,22 +193,3 @@ class WindowLife:
     key: Mapping[str, Any]
     row_count: int
     steps: Sequence[LifeStep] | None
-
-
-def as_json(explained: ExplainedRow | WindowLife) -> dict[str, Any]:
-    """Return an explanation as one object of plain values and times; JSON has no NaN and no infinity."""
-    content: dict[str, Any] = plain(asdict(explained))
-    return content
-
-
-def plain(value: Any) -> Any:
-    """Return a value whose floats are finite; `NaN`, `Infinity` and `-Infinity` are texts, as Spark writes them."""
-    match value:
-        case float() if not isfinite(value):
-            return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
-        case Mapping():
-            return {name: plain(part) for name, part in value.items()}
-        case list() | tuple():
-            return [plain(part) for part in value]
-        case _:
-            return value

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC
 from typing import Any
 
 from pyspark.sql import DataFrame, Row
@@ -28,6 +27,7 @@ from spark_jobs.replay.joins.join_ground import UnitedGround
 from spark_jobs.replay.rows import arrival_order, left_out
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import keys as source_keys
+from spark_jobs.replay.rows.plain_values import plain_value
 from spark_jobs.replay.rows.prepare import fills_windows, moves_watermark, source_columns
 from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.source_rows import PlacedRows, SourceRows
@@ -69,7 +69,7 @@ class Input:
 
     def values(self, row: Row) -> dict[str, Any]:
         """Return the columns of the source of a collected row, as plain values: structs are dicts, times are in UTC."""
-        return {column.name: _plain(row[column.name], column.dataType) for column in self.schema}
+        return {column.name: plain_value(row[column.name], column.dataType) for column in self.schema}
 
 
 @dataclass(frozen=True)
@@ -255,18 +255,3 @@ def _input(sides: Inputs, side: int, name: str) -> Input:
 
 def _schema(prepared: DataFrame) -> T.StructType:
     return T.StructType([prepared.schema[name] for name in source_columns(prepared)])
-
-
-def _plain(value: Any, kind: T.DataType) -> Any:
-    """Return a collected value: Spark's times are naive, in the time zone of this process."""
-    if value is None:
-        return None
-    if isinstance(kind, T.TimestampType):
-        return value.astimezone(UTC)
-    if isinstance(kind, T.ArrayType):
-        return [_plain(part, kind.elementType) for part in value]
-    if isinstance(kind, T.StructType):
-        return {field.name: _plain(value[field.name], field.dataType) for field in kind}
-    if isinstance(kind, T.MapType):
-        return {_plain(key, kind.keyType): _plain(part, kind.valueType) for key, part in value.items()}
-    return value

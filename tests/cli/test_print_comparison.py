@@ -9,7 +9,6 @@ from math import inf, nan
 from typing import Any
 
 import pytest
-from pyspark.sql import Row
 from pyspark.sql.types import VariantVal
 
 from spark_jobs.cli import print_comparison, printing
@@ -81,10 +80,3 @@ def test_a_result_of_one_run_has_the_texts_of_its_values(monkeypatch: pytest.Mon
         change = replace(CHANGE, before=before, after=after)
         *_, line = lines_of(replace(COMPARED, largest=[change]), monkeypatch)
         assert line.endswith(f"device a: {word}, mean null, most Infinity, name '', parts {{\"x\": null}}")
-
-
-def test_a_struct_of_spark_has_the_names_of_its_fields(monkeypatch: pytest.MonkeyPatch) -> None:
-    before, after = {"parts": {"a": [Row(x=None)]}}, {"parts": {"a": [Row(x=Row(y=1))]}}
-    change = replace(CHANGE, key={"device": Row(id=7)}, before=before, after=after)
-    *_, line = lines_of(replace(COMPARED, largest=[change]), monkeypatch)
-    assert line.endswith('device {"id": 7}: parts {"a": [{"x": null}]} -> {"a": [{"x": {"y": 1}}]}')

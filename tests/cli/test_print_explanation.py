@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import timedelta
-from math import inf, nan
+from math import nan
 from typing import Any
 
 import pytest
@@ -93,17 +92,6 @@ def test_a_repaired_window_has_its_repair(capsys: pytest.CaptureFixture[str]) ->
     text = printed(capsys, pipeline, explained(pipeline, ROWS, 2, repaired=repaired))
     assert "late, within the allowed lateness" in text
     assert "a repair has computed this window again, with all of its late rows" in text
-
-
-def test_json_has_no_nan_and_no_infinity() -> None:
-    row = explained(history.pipeline("rows"), ROWS, 0)
-    odd = replace(row, row={"reading": nan, "parts": [inf, {"least": -inf}], "device": "a"})
-    text = json.dumps(explanation(odd).as_json(), default=str, allow_nan=False)
-    assert json.loads(text)["rows"][0]["row"] == {
-        "reading": "NaN",
-        "parts": ["Infinity", {"least": "-Infinity"}],
-        "device": "a",
-    }
 
 
 def test_values_that_look_alike_differ_as_text(capsys: pytest.CaptureFixture[str]) -> None:

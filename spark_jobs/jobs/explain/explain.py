@@ -8,7 +8,7 @@ computed, every late row updates them. Nothing is written.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.explain import streams
-from spark_jobs.explain.explanations import ExplainedRow, WindowLife, as_json
+from spark_jobs.explain.explanations import ExplainedRow, WindowLife
 from spark_jobs.explain.rows import explain_rows
 from spark_jobs.explain.streams import Stream
 from spark_jobs.explain.window_starts import WindowStartError, named_start_ms
@@ -76,14 +76,14 @@ class Explanation:
     window: WindowLife | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return one object of plain values and times."""
+        """Return one object of the fields, with the values of rows as they were collected."""
         return {
             "pipeline": self.pipeline,
             "source_versions": dict(self.source_versions),
             "run_id": self.run_id,
             "arrived_to": self.arrived_to,
-            "rows": [as_json(row) for rows in self.rows for row in rows],
-            "window": None if self.window is None else as_json(self.window),
+            "rows": [asdict(row) for rows in self.rows for row in rows],
+            "window": None if self.window is None else asdict(self.window),
         }
 
 

@@ -17,7 +17,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from spark_jobs.error_codes import ErrorCode
-from spark_jobs.explain.explanations import plain
 from spark_jobs.inspection import lateness_ranges
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline
@@ -65,9 +64,8 @@ class MissedRows:
     groups: Sequence[Group]
 
     def as_json(self) -> dict[str, Any]:
-        """Return one object of plain values and times; JSON has no NaN and no infinity."""
-        content: dict[str, Any] = plain(asdict(self))
-        return content
+        """Return one object of the fields, with the values of rows as they were collected."""
+        return asdict(self)
 
 
 def missed_rows(

@@ -21,6 +21,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows.arrival_order import holds_map
 from spark_jobs.replay.rows.json_text import json_text
+from spark_jobs.replay.rows.plain_values import plain_value
 from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.tables import ledger
@@ -34,7 +35,10 @@ _BEFORE, _AFTER, _SIZE = "__tm_before", "__tm_after", "__tm_size"
 
 @dataclass(frozen=True)
 class Change:
-    """A (key, window) whose values differ; `before` and `after` by name, None if the run has no such result."""
+    """A (key, window) whose values differ; `before` and `after` by name, None if the run has no such result.
+
+    A struct is a mapping from its field names to values.
+    """
 
     key: Mapping[str, Any]
     window_start: datetime
@@ -151,12 +155,7 @@ class _Comparing:
         size = F.when(is_gone | is_added, F.lit(float("inf"))).otherwise(self._share())
         most = self._sides.where(other).withColumn(_SIZE, size)
         keys = [F.to_json(F.struct(quoted(name))) for name in self._names]
-        largest_rows = (
-            most.orderBy(F.col(_SIZE).desc(), F.col("window_start"), *keys)
-            .limit(largest)
-            .withColumn("window_start", _start_us())
-            .collect()
-        )
+        largest_rows = most.orderBy(F.col(_SIZE).desc(), F.col("window_start"), *keys).limit(largest).collect()
         return Comparison(
             before=self._runs[0].run_id,
             after=self._runs[1].run_id,
@@ -201,9 +200,9 @@ class _Comparing:
         return before.eqNullSafe(after)
 
     def _change(self, row: T.Row) -> Change:
-        before, after = (None if row[side] is None else row[side].asDict() for side in (_BEFORE, _AFTER))
-        key = {name: row[name] for name in self._names if name != "window_start"}
-        return Change(key, EPOCH + timedelta(microseconds=row["window_start"]), before, after)
+        values = {field.name: plain_value(row[field.name], field.dataType) for field in self._sides.schema}
+        key = {name: values[name] for name in self._names if name != "window_start"}
+        return Change(key, values["window_start"], values[_BEFORE], values[_AFTER])
 
 
 def _values(table: DataFrame) -> list[str]:

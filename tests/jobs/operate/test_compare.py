@@ -100,6 +100,7 @@ def test_values_without_an_equality_are_compared(spark: SparkSession, tmp_path: 
     columns = {
         "a_map": "map('k', window_start)",
         "a_variant": "parse_json('[1, null]')",
+        "a_struct": "struct(window_start AS at)",
         "moved": "map('k', window_start + make_interval(0, 0, 0, 0, 0, 0, {number} * 0.000001))",
         "other": "parse_json('[{number}]')",
     }
@@ -114,6 +115,10 @@ def test_values_without_an_equality_are_compared(spark: SparkSession, tmp_path: 
     comparison = compare(spark, history.pipeline("unused"), lake)
     assert (comparison.same, comparison.changed) == (0, 2)
     assert {name: count for name, count in comparison.values.items() if count} == {"moved": 2, "other": 2}
+    first = min(comparison.largest, key=lambda change: change.window_start)
+    assert first.before is not None
+    values = {name: first.before[name] for name in ("a_map", "a_variant", "a_struct")}
+    assert values == {"a_map": {"k": START}, "a_variant": [1, None], "a_struct": {"at": START}}
 
 
 def test_without_names_the_last_two_are_compared(spark: SparkSession, lake: Lake) -> None:
