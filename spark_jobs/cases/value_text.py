@@ -7,18 +7,18 @@ from datetime import datetime
 from typing import Any
 
 from spark_jobs.cases.cells import cell
+from spark_jobs.inspection.value_texts import quoted_text
 
 
 def value_text(value: Any) -> str:
     """Return the text of a value: `null`, `NaN`, JSON for a list or struct, SQL for bytes.
 
-    A text is in quotes if it is `null` or empty, or has blanks around it.
+    A text is in quotes if it could be mistaken: `null`, nothing, blanks around it, or quotes around it.
     """
     if isinstance(value, datetime):
         return time_text(value)
     if isinstance(value, str):
-        is_plain = value == value.strip() and value not in ("", "null")
-        return value if is_plain else "'" + value.replace("'", "''") + "'"
+        return quoted_text(value)
     return cell(_without_bytes(value))
 
 

@@ -19,7 +19,7 @@ from typing import Generic, TypeVar
 
 from spark_jobs.explain import words
 from spark_jobs.explain.explanations import ExplainedRow, Step, WindowLife
-from spark_jobs.inspection import bounded_source, published_explanations, row_choices
+from spark_jobs.inspection import bounded_source, published_explanations, row_choices, value_texts
 from spark_jobs.inspection.bounded_source import Deadline, NotReplayedError
 from spark_jobs.inspection.inspections import Basis, RowChoice, RowInspection, WindowInspection
 from spark_jobs.inspection.publication import Publication
@@ -161,7 +161,7 @@ def _row(row: ExplainedRow, pipeline: Pipeline) -> RowInspection:
     bound_ms = mark.lag_ms if mark.follows_clock else mark.bound_ms
     bounded = is_alone and (mark.is_bounded or mark.follows_clock)
     try:
-        key = {name: row_choices.text_of_value(column(row.row, name)) for name in pipeline.windows.key}
+        key = {name: value_texts.of_value(column(row.row, name)) for name in pipeline.windows.key}
     except UnknownColumnError:
         key = {}
     return RowInspection(

@@ -12,9 +12,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from spark_jobs.inspection import lateness_ranges
-from spark_jobs.inspection.publication import Publication, PublishedTable, Span, columns_of, quoted, text_of
+from spark_jobs.inspection import lateness_ranges, value_texts
+from spark_jobs.inspection.publication import Publication, PublishedTable, Span, columns_of
 from spark_jobs.inspection.row_filter import RowFilter, RowKind
+from spark_jobs.inspection.sql_texts import quoted
 
 #: Rows on a page, pages that can be opened, and groups of a page.
 ROWS, PAGES, GROUPS = 50, 200, 20
@@ -151,12 +152,12 @@ def _labels(publication: Publication, table: PublishedTable, by: Grouping) -> di
     """Return the texts of a group, each with its SQL; none if the table lacks a column."""
     if by in (Grouping.PARTITION, Grouping.KEY):
         names = publication.partition if by is Grouping.PARTITION else publication.key
-        return {name: text_of(column) for name, column in columns_of(table, names).items()}
+        return {name: value_texts.sql_of(column) for name, column in columns_of(table, names).items()}
     of_arrival = f"CAST(date_trunc('{by.value}', arrival_time) AS VARCHAR)"
     labels = {
-        Grouping.WINDOW: {name: text_of(name) for name in ("window_start", "window_end")},
+        Grouping.WINDOW: {name: value_texts.sql_of(name) for name in ("window_start", "window_end")},
         Grouping.LATENESS: {"lateness": lateness_ranges.label_sql()},
-        Grouping.REASON: {"reason": text_of("reason")},
+        Grouping.REASON: {"reason": value_texts.sql_of("reason")},
     }
     required = {Grouping.WINDOW: "window_end", Grouping.LATENESS: "late_by_ms", Grouping.REASON: "reason"}
     if required.get(by, "arrival_time") not in table.columns:
@@ -202,7 +203,7 @@ def _rows(
     key, partition = columns_of(table, publication.key), columns_of(table, publication.partition)
     texts = {f"{_KEY}{place}": column for place, column in enumerate(key.values())}
     texts |= {f"{_PARTITION}{place}": column for place, column in enumerate(partition.values())}
-    selected = [*map(quoted, columns), *(f"{text_of(column)} AS {name}" for name, column in texts.items())]
+    selected = [*map(quoted, columns), *(f"{value_texts.sql_of(column)} AS {name}" for name, column in texts.items())]
     # The rest of the columns decides between rows of one time, so that pages do not overlap.
     order = [name for name in ("event_time", "arrival_time", "reason") if name in table.columns]
     by_lateness = ["late_by_ms DESC"] if "late_by_ms" in table.columns else []

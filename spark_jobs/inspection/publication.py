@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 from typing import Any
 
+from spark_jobs.inspection import value_texts
 from spark_jobs.inspection.run_settings import RunSettings
 from spark_jobs.pipeline.published_tables import BY_NAME, PAIRS, PANES
 from spark_jobs.semantics.rows.carried_columns import carried_name
@@ -158,35 +159,9 @@ def columns_of(table: PublishedTable, names: Sequence[str]) -> dict[str, str]:
     return {name: carried for name in names if (carried := table.carried(name)) is not None}
 
 
-def quoted(name: str) -> str:
-    """Return a column's name for a query."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """Return a text for a query."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def instant(us: int) -> str:
-    """Return an instant in microseconds for a query: a time of the type of the tables, so that files are skipped."""
-    return f"arrow_cast({us}, 'Timestamp(Microsecond, Some(\"UTC\"))')"
-
-
-def is_value(column: str, text: str) -> str:
-    """Return SQL that is true for a value of any type that has this text; `null` is the text of null."""
-    name = quoted(column)
-    return f"{name} IS NULL" if text == "null" else f"CAST({name} AS VARCHAR) = {literal(text)}"
-
-
 def are_values(columns: Mapping[str, str], values: Mapping[str, str]) -> list[str]:
     """Return a condition for each value; `columns` are the names in the table."""
-    return [is_value(columns[name], text) for name, text in values.items() if name in columns]
-
-
-def text_of(column: str) -> str:
-    """Return SQL with the text of a value, as `is_value` reads it."""
-    return f"coalesce(CAST({quoted(column)} AS VARCHAR), 'null')"
+    return [value_texts.sql_is(columns[name], text) for name, text in values.items() if name in columns]
 
 
 def _until(columns: Sequence[str], own: set[str]) -> list[str]:

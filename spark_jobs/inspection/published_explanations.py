@@ -28,19 +28,12 @@ from spark_jobs.explain.explanations import (
     WindowLife,
 )
 from spark_jobs.explain.holding import listed
+from spark_jobs.inspection import value_texts
 from spark_jobs.inspection.inspections import Basis, RowChoice, RowInspection, WindowDates, WindowInspection
 from spark_jobs.inspection.missed_page import require_few
-from spark_jobs.inspection.publication import (
-    Publication,
-    PublishedTable,
-    Span,
-    are_values,
-    columns_of,
-    instant,
-    quoted,
-    text_of,
-)
+from spark_jobs.inspection.publication import Publication, PublishedTable, Span, are_values, columns_of
 from spark_jobs.inspection.run_settings import RunSettings
+from spark_jobs.inspection.sql_texts import instant, quoted
 from spark_jobs.pipeline.published_tables import LATE_EVENTS, PANES, WATERMARKS, WINDOW_RESULTS
 from spark_jobs.semantics.rows.instants import MIN, floor_to_ms, micros, table_time_us
 from spark_jobs.semantics.spec import FOREVER_MS
@@ -73,7 +66,7 @@ def explain_rows(publication: Publication, choice: RowChoice, *, shows_source: b
     if choice.window_start is not None and "window_start" in table.columns:
         conditions.append(f"{quoted('window_start')} = {instant(micros(choice.window_start))}")
     columns = publication.visible(table, LATE_EVENTS.name, shows_source=shows_source)
-    texts = [f"{text_of(column)} AS {_KEY}{place}" for place, column in enumerate(key.values())]
+    texts = [f"{value_texts.sql_of(column)} AS {_KEY}{place}" for place, column in enumerate(key.values())]
     own = [name for name in LATE_EVENTS.names if name in table.columns and name not in columns]
     selected = ", ".join([*map(quoted, [*columns, *own]), *texts])
     rows = table.select(f"SELECT {selected} FROM t WHERE {' AND '.join(conditions)} LIMIT {MOST_ROWS}")  # noqa: S608

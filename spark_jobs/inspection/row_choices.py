@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
-from decimal import Decimal
-from typing import Any
 
+from spark_jobs.inspection import value_texts
 from spark_jobs.inspection.inspections import RowChoice
 from spark_jobs.semantics.rows.events import Event, Row
 from spark_jobs.semantics.rows.expressions import UnknownColumnError, column
@@ -34,35 +32,6 @@ def has_value(name: str, text: str) -> Choose:
 def has_values(row: Row, values: Mapping[str, str]) -> bool:
     """Return whether columns of a row have these texts; a row without one of the columns has not."""
     try:
-        return all(_is_text(column(row, name), text) for name, text in values.items())
+        return all(value_texts.is_of(column(row, name), text) for name, text in values.items())
     except UnknownColumnError:
         return False
-
-
-def _is_text(value: Any, text: str) -> bool:
-    """Return whether a text stands for a value, as the engine of delta-rs writes it; `null` stands for null."""
-    try:
-        match value:
-            case None | bool():
-                return text == text_of_value(value)
-            case float() | Decimal():
-                return type(value)(text) == value
-            case datetime():
-                return datetime.fromisoformat(text).replace(tzinfo=None) == value.replace(tzinfo=None)
-            case _:
-                return text == text_of_value(value)
-    except (ValueError, ArithmeticError):
-        return False
-
-
-def text_of_value(value: Any) -> str:
-    """Return the text of a value that chooses it again: `null` for null, ISO 8601 for times and dates."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
-        case date():
-            return value.isoformat()
-        case _:
-            return str(value)

@@ -11,7 +11,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from spark_jobs.inspection import lateness_ranges
-from spark_jobs.inspection.publication import PublishedTable, are_values, columns_of, instant, literal, quoted
+from spark_jobs.inspection.publication import PublishedTable, are_values, columns_of
+from spark_jobs.inspection.sql_texts import instant, literal, quoted
 from spark_jobs.pipeline.published_tables import INVALID_EVENTS, LATE_EVENTS
 from spark_jobs.semantics.rows.instants import micros
 
@@ -32,7 +33,7 @@ class RowKind(StrEnum):
 class RowFilter:
     """Which rows a page shows.
 
-    - `values`: texts by columns of the source, of the key and the partition; `null` is the text of null
+    - `values`: texts by columns of the source, of the key and the partition, as in `value_texts`
     - `window_start`: the start of the newest window that a row missed; None: any
     - `lateness`: the label of a range; empty: any
     - `reason`: of invalid rows; empty: any

@@ -34,6 +34,7 @@ def end_with_caller(variables: Mapping[str, str]) -> None:
         return
     try:
         watched = os.pidfd_open(int(pid))
+        group = os.getpgid(int(pid))
     except ProcessLookupError:
         _end()
         return
@@ -42,7 +43,7 @@ def end_with_caller(variables: Mapping[str, str]) -> None:
     # The number of a process that has ended may name another process.
     if _started(int(pid)) != started:
         _end()
-    elif os.getpgid(int(pid)) != os.getpgrp():
+    elif group != os.getpgrp():
         threading.Thread(target=_end_after, args=(watched,), name="caller", daemon=True).start()
 
 

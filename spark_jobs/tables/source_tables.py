@@ -27,14 +27,17 @@ def absolute_path(table: str) -> str:
 
 def no_delta_table(table: str) -> SourceError:
     """Return the error for a table that is no Delta table."""
-    return SourceError(
-        f"source.table: '{table}' is not a Delta table. "
-        "Give the path of a Delta table (its folder holds _delta_log) or a name as catalog.schema.table.",
-        code=ErrorCode.NOT_A_DELTA_TABLE,
-    )
+    remedy = "Give the path of a Delta table (its folder holds _delta_log) or a name as catalog.schema.table."
+    if not is_path(table) and _has_log(table):
+        remedy = f"Without a slash it is a name in the catalog. To read the folder of this name, write './{table}'."
+    return SourceError(f"source.table: '{table}' is not a Delta table. {remedy}", code=ErrorCode.NOT_A_DELTA_TABLE)
 
 
 def require_local(table: str) -> None:
     """Raise SourceError if the table is a local path without a log; a name or a URI is left to Spark."""
-    if is_path(table) and not urlsplit(table).scheme and not (Path(table) / "_delta_log").is_dir():
+    if is_path(table) and not urlsplit(table).scheme and not _has_log(table):
         raise no_delta_table(table)
+
+
+def _has_log(folder: str) -> bool:
+    return (Path(folder) / "_delta_log").is_dir()

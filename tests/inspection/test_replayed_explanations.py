@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ from spark_jobs.inspection import explained_job
 from spark_jobs.inspection.bounded_source import Deadline, NotReplayedError
 from spark_jobs.inspection.inspections import RowChoice
 from spark_jobs.inspection.replayed_explanations import ReplayedSource
-from spark_jobs.inspection.row_choices import has_value, is_choice, text_of_value
+from spark_jobs.inspection.row_choices import has_value, is_choice
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.engine import until_micros
 from spark_jobs.semantics.rows.instants import micros, table_time, table_time_us
@@ -195,26 +195,6 @@ def test_a_choice_finds_its_row_by_times_and_texts() -> None:
         replace(choice, values={"no_such_column": "x"}),
     ):
         assert source.rows(is_choice(other), 9) == []
-
-
-@pytest.mark.parametrize(
-    ("value", "text", "other"),
-    [
-        (None, "null", "None"),
-        (True, "true", "True"),
-        (7, "7", "7.0"),
-        (2.0, "2", "2.5"),
-        (2.0, "2.0", "two"),
-        ("null", "null", "x"),
-        (datetime(2024, 5, 1, 10, tzinfo=UTC), "2024-05-01T10:00:00Z", "2024-05-01"),
-    ],
-)
-def test_texts_stand_for_values_of_any_type(value: object, text: str, other: str) -> None:
-    choose, choose_other = has_value("x", text), has_value("x", other)
-    assert choose({"x": value}, None)
-    assert not choose_other({"x": value}, None)
-    if value is not None and not isinstance(value, float):
-        assert has_value("x", text_of_value(value))({"x": value}, None)
 
 
 def test_rows_that_arrived_after_the_run_do_not_belong_to_it() -> None:

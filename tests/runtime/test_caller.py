@@ -103,6 +103,17 @@ def test_a_job_whose_caller_has_ended_before_it_began_ends_at_once() -> None:
     assert _ended_by(mark()) == 0
 
 
+def test_a_caller_that_ends_while_its_group_is_read_ends_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(_: int) -> int:
+        raise ProcessLookupError
+
+    ends: list[int] = []
+    monkeypatch.setattr(os, "getpgid", ended)
+    monkeypatch.setattr(os, "killpg", lambda group, _: ends.append(group))
+    end_with_caller(mark())
+    assert ends == [os.getpgrp()]
+
+
 @pytest.mark.parametrize("variables", [{}, {CALLER: ""}, {CALLER: "init"}])
 def test_a_job_that_nobody_started_goes_on(variables: dict[str, str]) -> None:
     end_with_caller(variables)

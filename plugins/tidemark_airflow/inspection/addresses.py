@@ -1,7 +1,7 @@
 """The addresses of the pages with their filters and choices, and what an address chooses.
 
     kind=invalid, by=key, page=2          which rows, their groups, and which page of them
-    key.<column>=, partition.<column>=    the text of a value; `null` stands for null
+    key.<column>=, partition.<column>=    the text of a value, as in `spark_jobs.inspection.value_texts`
     window=, lateness=, reason=           further filters of rows; a time is ISO 8601
     event=, arrival=                      the times of a row, in microseconds since 1970
     column=, value=                       a column of the source and the text of its value
