@@ -18,7 +18,9 @@ _ROOT = Path(__file__).resolve().parents[2]
 _NO_BREAK = "\u00a0"
 _INTRODUCTION = """\
 `tidemark` works on one pipeline, without Airflow. Progress goes to standard error. The answer goes to standard output;
-with `--json` it is one JSON object. Times are ISO 8601, and UTC unless they have an offset.
+with `--json` it is one JSON object. Times are ISO 8601, and UTC unless they have an offset. `NaN`, infinities,
+decimals, bytes and keys of maps are texts.
+
 `tidemark --install-completion` completes commands and options in your shell: bash, zsh or fish. Ctrl-C ends a command
 with exit code 130, and one sentence: what is kept, and how to continue.
 """
