@@ -27,10 +27,17 @@ def absolute_path(table: str) -> str:
 
 def no_delta_table(table: str) -> SourceError:
     """Return the error for a table that is no Delta table."""
-    remedy = "Give the path of a Delta table (its folder holds _delta_log) or a name as catalog.schema.table."
     if not is_path(table) and _has_log(table):
-        remedy = f"Without a slash it is a name in the catalog. To read the folder of this name, write './{table}'."
-    return SourceError(f"source.table: '{table}' is not a Delta table. {remedy}", code=ErrorCode.NOT_A_DELTA_TABLE)
+        return SourceError(
+            f"source.table: '{table}' is not a Delta table. Without a slash it is a name in the catalog. "
+            f"To read the folder of this name, write './{table}'.",
+            code=ErrorCode.NOT_A_DELTA_TABLE,
+        )
+    return SourceError(
+        f"source.table: '{table}' is not a Delta table. "
+        "Give the path of a Delta table (its folder holds _delta_log) or a name as catalog.schema.table.",
+        code=ErrorCode.NOT_A_DELTA_TABLE,
+    )
 
 
 def require_local(table: str) -> None:
