@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,11 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake, report_name
 from tests.support import history
 from tests.support.aged_lake import strictly
+from tests.support.arrivals import replay_until
 from tests.support.object_store import BUCKET, object_store
 from tests.support.places import found_by
 from tests.support.runs import publish, published
+from tests.support.whole_run import assert_published
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -71,19 +72,30 @@ def live(spark: SparkSession, lake: Lake, table: str) -> Iterator[tuple[str, dic
     assert leases.current(lake) == []
 
 
-@pytest.mark.parametrize("operations", [1, pytest.param(None, marks=pytest.mark.soak)], ids=["first", "all"])
-def test_tables_are_those_of_a_lake_in_a_folder(
-    spark: SparkSession, store: None, tmp_path: Path, operations: int | None
-) -> None:
+@pytest.mark.soak
+def test_tables_are_those_of_a_lake_in_a_folder(spark: SparkSession, store: None, tmp_path: Path) -> None:
     rows = history.events(ROWS)
     in_folder = Lake(str(tmp_path / "lake"), "readings")
     in_store = Lake(f"s3a://{BUCKET}{tmp_path}/lake", "readings")
     tables = [history.land(spark, rows, f"{lake.root}/source") for lake in (in_folder, in_store)]
     pairs = zip(live(spark, in_folder, tables[0]), live(spark, in_store, tables[1]), strict=True)
-    for (operation, expected), (_, rows_in_store) in islice(pairs, operations):
+    for (operation, expected), (_, rows_in_store) in pairs:
         assert rows_in_store == expected, operation
     # Nothing of the store is in a folder of this machine.
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lake"]
+
+
+def test_a_run_in_a_store_publishes_what_the_reference_returns(
+    spark: SparkSession, store: None, tmp_path: Path
+) -> None:
+    rows = history.events(ROWS)
+    lake = Lake(f"s3a://{BUCKET}{tmp_path}/lake", "readings")
+    table = history.land(spark, rows, f"{lake.root}/source")
+    operation, _ = next(live(spark, lake, table))
+    assert operation == "the first run"
+    pipeline = history.pipeline(table, quality__max_too_late_ratio="1", repair__max_too_late_rows="3")
+    assert_published(spark, lake, replay_until(rows, pipeline, CUTS[0]))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_store_that_does_not_answer_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
