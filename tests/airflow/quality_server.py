@@ -33,6 +33,11 @@ Clients = Callable[..., "TestClient"]
 Enter = Callable[..., None]
 
 
+def links(html: str, name: str) -> list[str]:
+    """Return the addresses of the links with a name."""
+    return [unescape(place) for place in re.findall(rf'<a href="([^"]+)"[^>]*>(?:<bdi>)?{name}', html)]
+
+
 def visible_text(html: str) -> str:
     """Return the text of a page without its tags and scripts."""
     body = re.sub(r"<(script|style)\b.*?</\1>", " ", html, flags=re.DOTALL)

@@ -5,26 +5,20 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
-from html import unescape
-from math import nan
 from pathlib import Path
 from threading import BoundedSemaphore, Event
-from typing import Any
 
 import httpx
 import pytest
-from markupsafe import escape
 
 from spark_jobs.inspection import bounded_source, missed_page
 from spark_jobs.inspection.publication import Publication
 from spark_jobs.job_protocol import PLACE_OF_LINKS, StepResult, StepState
 from spark_jobs.tables.delta_rs import Table
-from tests.airflow.quality_server import QUALITY, Clients, visible_text
+from tests.airflow.quality_server import QUALITY, Clients, links, visible_text
 from tests.support.fake_lake import add_rows, run_id, steps
 from tests.support.published_sales import CUSTOMER, published
 from tests.support.recorded_publication import RUN_ID
-from tests.support.sample_report_runs import HOSTILE
 from tidemark_airflow.inspection import reading
 from tidemark_airflow.jobs.links import LateRowsLink
 from tidemark_airflow.jobs.outcome import Outcome
@@ -56,11 +50,6 @@ def _root(publication: Publication, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(name="shows_source")
 def _shows_source(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEMARK_PAGES_SHOW_SOURCE", "yes")
-
-
-def links(html: str, name: str) -> list[str]:
-    """Return the addresses of the links with a name."""
-    return [unescape(place) for place in re.findall(rf'<a href="([^"]+)"[^>]*>(?:<bdi>)?{name}', html)]
 
 
 def explanation_of(client: Clients, number: int = 0) -> str:
@@ -277,68 +266,6 @@ def test_a_run_without_a_publication_is_named(client: Clients, sales: Path) -> N
     assert "visits has published nothing yet" in visible_text(client().get(f"{ROWS}/tidemark_visits").text)
     # Its tables are gone.
     assert "cannot be read at version" in visible_text(client().get(f"{ROWS}/tidemark_sales").text)
-
-
-def test_values_of_data_are_text_and_never_markup(
-    client: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    spoilt = HOSTILE.replace("\ud800", "")
-    publication = published(tmp_path, "visits", (spoilt, "cake"))
-    monkeypatch.setenv("TIDEMARK_LAKE", publication.lake.root)
-    monkeypatch.setenv("AIRFLOW__CORE__DAGS_FOLDER", str(tmp_path / "dags"))
-    page = f"{ROWS}/tidemark_visits/runs/{RUN_ID}"
-    for setting in ("no", "yes"):
-        monkeypatch.setenv("TIDEMARK_PAGES_SHOW_SOURCE", setting)
-        html = client().get(page, params={"by": "key"}).text
-        places = [page, f"{page}?by=key", *links(html, "Explain"), *links(html, "2024-05-01 10")]
-        places += [f"{page}?key.product={httpx.QueryParams({'x': spoilt})['x']}"]
-        assert len(places) > 5
-        for place in places:
-            text = client().get(place).text
-            assert "<script>alert" not in text
-            assert "<img" not in text
-            assert "\u202e" not in text
-        words = visible_text(client().get(links(html, "Explain")[0]).text)
-        assert "alert(1)" in words
-
-
-@pytest.mark.parametrize(
-    ("value", "html"),
-    [
-        (None, '<span class="null">null</span>'),
-        ("null", "<bdi>&#39;null&#39;</bdi>"),
-        ("", "<bdi>&#39;&#39;</bdi>"),
-        (nan, "<bdi>NaN</bdi>"),
-        (b"\x00\xff", "<bdi>X&#39;00FF&#39;</bdi>"),
-        (True, "<bdi>true</bdi>"),
-        (datetime(2024, 5, 1, 10, 12, 0, 250_000, UTC), "2024-05-01 10:12:00.25"),
-        ({"<b>": None, "y": [nan]}, "<bdi>{&#34;&lt;b&gt;&#34;: null, &#34;y&#34;: [NaN]}</bdi>"),
-        (["x" * 200], f'<bdi>[&#34;{"x" * 118}</bdi><span class="cut">… cut, 84 more characters</span>'),
-    ],
-)
-def test_a_value_has_the_text_of_the_terminal(value: Any, html: str) -> None:
-    from tidemark_airflow.inspection import pages
-
-    assert pages._value(value) == html
-
-
-def test_texts_that_look_alike_differ_on_each_page(
-    client: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    publication = published(tmp_path, "visits", ("", "null", None))
-    monkeypatch.setenv("TIDEMARK_LAKE", publication.lake.root)
-    monkeypatch.setenv("AIRFLOW__CORE__DAGS_FOLDER", str(tmp_path / "dags"))
-    listed = client().get(f"{ROWS}/tidemark_visits/runs/{RUN_ID}").text
-    products = ("''", "'null'", "null")
-    rows = {product: visible_text(listed).count(f"Explain {product} ") for product in products}
-    assert min(rows.values()) > 0
-    assert "Explain 'null' north 2024-05-01" in visible_text(listed)
-    explained = [visible_text(client().get(link).text) for link in links(listed, "Explain")]
-    assert rows == {product: sum(f"product {product} shop" in words for words in explained) for product in products}
-    groups = client().get(f"{ROWS}/tidemark_visits/runs/{RUN_ID}", params={"by": "key"}).text
-    for product, count in rows.items():
-        (group,) = links(groups, str(escape(product)))
-        assert visible_text(client().get(group).text).count("Explain") == count
 
 
 def test_a_page_runs_no_script_but_its_own_and_sends_forms_to_itself_alone(client: Clients, root: Path) -> None:

@@ -57,7 +57,7 @@ def assert_whole(spark: SparkSession, source: EditedSource, pipeline: Pipeline, 
         assert rows_of(whole.rows()) == rows_of(expected), name
 
 
-@pytest.mark.parametrize("count", [1, pytest.param(3, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("count", [2, pytest.param(3, marks=pytest.mark.soak)])
 def test_runs_over_changes_keep_what_follows_from_all_rows(
     spark: SparkSession, source: EditedSource, lake: Lake, count: int
 ) -> None:

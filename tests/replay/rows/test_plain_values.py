@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -39,3 +40,12 @@ def struct(kind: T.DataType) -> T.StructType:
 )
 def test_a_collected_value_has_its_names_zone_and_content(kind: T.DataType, value: Any, plain: Any) -> None:
     assert plain_value(value, kind) == plain
+
+
+def test_a_time_of_another_zone_of_this_process_is_the_same_instant(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        value = plain_value([NOON], T.ArrayType(TIME))
+    time.tzset()
+    assert value == [datetime(2024, 5, 1, 3, tzinfo=UTC)]
