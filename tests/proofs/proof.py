@@ -19,6 +19,9 @@ class Proof:
     `subject` is a regular expression: its group is the one further file that a case depends on, by the case's id.
     `subjects` are patterns of all such files: they decide which cases exist.
     `case_s` is the usual duration of a case in seconds, for cases that have not run on this machine.
+
+    `optimizes_java`: Spark's Java compiles by its optimizing compiler too. It costs the first minutes of a process, and
+    then saves more. Java prints a line about it, so no test of the proof compares the output of a command.
     """
 
     name: str
@@ -29,6 +32,7 @@ class Proof:
     case_s: float
     is_whole: bool = False
     runs_alone: bool = False
+    optimizes_java: bool = False
     subject: str | None = None
     subjects: tuple[str, ...] = ()
 

@@ -141,6 +141,7 @@ PROOFS = (
         tests=_CHANGES,
         depends=(_SAMPLING, *_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_CHANGES),
         case_s=40,
+        optimizes_java=True,
     ),
     Proof(
         "kills",

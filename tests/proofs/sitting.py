@@ -26,6 +26,8 @@ from tests.proofs.work import Case, Work
 SIDE_BY_SIDE = ("--numprocesses", "2", "--dist", "worksteal")
 #: The part of the record that is committed with the code.
 COMMITTED_FILE = "tests/proofs/proved.jsonl"
+#: Java reads this variable after the options of its command line, which `conftest.spark` opens for few rows.
+_OPTIMIZED_JAVA = {"_JAVA_OPTIONS": "-XX:TieredStopAtLevel=4 -XX:ReservedCodeCacheSize=480m"}
 #: The exit code of pytest if it ran no test: here because the time was over.
 _NOTHING_RAN = 5
 
@@ -130,7 +132,8 @@ class Sitting:
             files = sorted({name.split("::")[0] for name in selection})
             plugin = ("-p", "tests.proofs.plugin", f"--proof-work={file}")
             command = [sys.executable, "-m", "pytest", *plugin, *workers, *options, *files]
-            code = subprocess.run(command, cwd=self.root, check=False).returncode
+            java = _OPTIMIZED_JAVA if all(proof.optimizes_java for proof in proofs) else {}
+            code = subprocess.run(command, cwd=self.root, check=False, env={**java, **os.environ}).returncode
         finally:
             file.unlink()
         return 0 if code == _NOTHING_RAN else code

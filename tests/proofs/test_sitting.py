@@ -22,6 +22,7 @@ CASES = 12
 # Without the plugins of all packages pytest starts in half the time.
 _QUICK = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p xdist.plugin"}
 TOY = """
+import os
 import time
 from pathlib import Path
 import pytest
@@ -35,6 +36,7 @@ def test_case(number):
     assert not (HERE / f"fail-{{number}}.log").exists()
     with (HERE / "ran.log").open("a") as file:
         file.write(f"{{number}}\\n")
+    (HERE / "java.log").write_text(os.environ.get("_JAVA_OPTIONS", ""))
 
 def test_quick():
     raise AssertionError("no case of a proof")
@@ -43,7 +45,7 @@ CATALOGUE = """
 from tests.proofs.proof import Proof
 
 PROOFS = (
-    Proof("pairs", "", "", ("pairs/test_*.py",), ("pairs/**",), 1.0),
+    Proof("pairs", "", "", ("pairs/test_*.py",), ("pairs/**",), 1.0, optimizes_java=True),
     Proof("alone", "", "", ("alone/test_*.py",), ("alone/**",), 1.0, runs_alone=True),
     Proof("long", "", "", ("long/test_*.py",), ("long/**",), 3600.0, runs_alone=True),
 )
@@ -79,6 +81,9 @@ class Toy:
     def ran(self, proof: str) -> Counter[str]:
         file = self.root / proof / "ran.log"
         return Counter(file.read_text(encoding="utf-8").split()) if file.exists() else Counter()
+
+    def java_options(self, proof: str) -> str:
+        return (self.root / proof / "java.log").read_text(encoding="utf-8")
 
     def write(self, seconds: float) -> None:
         text = TOY.format(cases=CASES, seconds=seconds)
@@ -133,6 +138,20 @@ def test_shards_one_after_the_other_run_each_case_once_and_then_nothing_is_left(
     code, text = toy.run(*names)
     assert (code, toy.ran("pairs"), "pytest" in text) == (0, ONCE, False)
     assert time.monotonic() - began < 20
+
+
+def test_java_optimizes_one_proof_and_not_the_other(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("_JAVA_OPTIONS", raising=False)
+    toy.run("--proof", "pairs")
+    toy.run("--proof", "alone")
+    assert "-XX:TieredStopAtLevel=4" in toy.java_options("pairs")
+    assert toy.java_options("alone") == ""
+
+
+def test_java_options_of_the_user_stay(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_JAVA_OPTIONS", "-Xss4m")
+    toy.run("--proof", "pairs")
+    assert toy.java_options("pairs") == "-Xss4m"
 
 
 def test_a_case_that_fails_is_failing_until_it_passes(toy: Toy) -> None:
