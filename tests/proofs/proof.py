@@ -20,8 +20,9 @@ class Proof:
     `subjects` are patterns of all such files: they decide which cases exist.
     `case_s` is the usual duration of a case in seconds, for cases that have not run on this machine.
 
-    `optimizes_java`: Spark's Java compiles by its optimizing compiler too. It costs the first minutes of a process, and
-    then saves more. Java prints a line about it, so no test of the proof compares the output of a command.
+    `optimizes_java`: Spark's Java compiles by its optimizing compiler too, if all proofs of a process have this mark.
+    It costs the first minutes of a process, and then saves more. Java prints a line about it, so no test of the proof
+    compares the output of a command.
     """
 
     name: str

@@ -47,7 +47,7 @@ from tests.proofs.proof import Proof
 PROOFS = (
     Proof("pairs", "", "", ("pairs/test_*.py",), ("pairs/**",), 1.0, optimizes_java=True),
     Proof("alone", "", "", ("alone/test_*.py",), ("alone/**",), 1.0, runs_alone=True),
-    Proof("long", "", "", ("long/test_*.py",), ("long/**",), 3600.0, runs_alone=True),
+    Proof("long", "", "", ("long/test_*.py",), ("long/**",), 3600.0, runs_alone=True, optimizes_java=True),
 )
 """
 
@@ -145,6 +145,12 @@ def test_java_optimizes_one_proof_and_not_the_other(toy: Toy, monkeypatch: pytes
     toy.run("--proof", "pairs")
     toy.run("--proof", "alone")
     assert "-XX:TieredStopAtLevel=4" in toy.java_options("pairs")
+    assert toy.java_options("alone") == ""
+
+
+def test_java_is_as_usual_for_a_shard_with_a_proof_that_needs_it(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("_JAVA_OPTIONS", raising=False)
+    toy.run("--proof", "alone,long", "--shard", "1/1")
     assert toy.java_options("alone") == ""
 
 
