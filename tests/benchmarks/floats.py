@@ -61,7 +61,7 @@ def _measured(shape: Shape, options: argparse.Namespace) -> dict[str, Any]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="floats", description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=3_000_000, help="how many events")
-    parser.add_argument("--turns", type=_turns, default=5, help=f"how many turns; the first {WARM_UP_TURNS} warm up")
+    parser.add_argument("--turns", type=_turns, default=9, help=f"how many turns; the first {WARM_UP_TURNS} warm up")
     parser.add_argument("--shape", type=_shapes, default=SHAPES, help=f"some of {','.join(SHAPES)}")
     parser.add_argument("--json", type=Path, help="where to write all figures")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where events, tables and logs are kept")

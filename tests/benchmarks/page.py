@@ -67,7 +67,7 @@ def _parts(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             head = f"## Changes, {each['rows']:,} events of {each['days']} days\n\n{_machine(each)}"
             yield f"{head}\n\n{_markdown(figures.changed_table(each))}"
         if "floats" in each:
-            head = f"## Exact sums, {each['rows']:,} events\n\n{_machine(each)}"
+            head = f"## Exact sums, {', '.join(each['floats'])}, {each['rows']:,} events\n\n{_machine(each)}"
             yield f"{head}\n\n{_markdown(figures.floats_table(each))}"
         if "growth" in each:
             yield from _growth(each)
