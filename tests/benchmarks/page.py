@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not files:
         print("error: found no file of figures, expected what `bench --json` wrote", file=sys.stderr)
         return 2
-    PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), map(_read, files)), encoding="utf-8")
+    write(map(_read, files))
     return 0
 
 
-def with_figures(page: str, results: Iterator[Mapping[str, Any]]) -> str:
+def write(results: Iterable[Mapping[str, Any]]) -> None:
+    """Write the tables of `results` into the page."""
+    PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
+
+
+def with_figures(page: str, results: Iterable[Mapping[str, Any]]) -> str:
     """Return the page with the tables of `results` between its marks."""
     before, _, rest = page.partition(_BEGIN)
     _, _, after = rest.partition(_END)

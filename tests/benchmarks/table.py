@@ -3,7 +3,8 @@
     python -m tests.benchmarks.table [--minutes N] [--parts A,B] [--page]
 
 A part that was measured with this content of the project is not measured again, so the table can be made in several
-sittings. `--page` also writes the figures into `tests/benchmarks/measured`, and a new clone goes on from them.
+sittings. `--page` also writes the figures into `tests/benchmarks/measured`, and a new clone goes on from them. On the
+page, older figures of a part stay until the part is measured again.
 
 Ends with 1 if a part fails, an answer differs or a limit is broken, and with 2 if parts are still to measure.
 """
@@ -91,8 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if missing := [name for name in PARTS if name not in measured]:
         print(f"\nnot measured yet: {', '.join(missing)}; the same command goes on with them")
     if options.page:
-        page.main([str(store / f"{name}.json") for name in measured])
         _keep(measured, content)
+        page.write(_read(file)["figures"] for name in PARTS if (file := KEPT / f"{name}.json").exists())
     if any(codes) or any(each.is_kept is False for each in judged):
         return 1
     return _TO_MEASURE if missing else 0

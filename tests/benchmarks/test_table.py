@@ -70,6 +70,15 @@ def test_kept_figures_of_another_content_are_measured_again(measured_options: li
     assert len(measured_options) == 2
 
 
+def test_older_figures_of_a_part_stay_on_the_page(measured_options: list[list[str]], tmp_path: Path) -> None:
+    table.KEPT.mkdir()
+    older = {"content": "another", "figures": {"demo": [{"first": 174.0, "again": 30.0}]}}
+    (table.KEPT / "demo.json").write_text(json.dumps(older), encoding="utf-8")
+    assert table.main(["--folder", str(tmp_path), "--parts", "again", "--page"]) == 2
+    assert [options[:-4] for options in measured_options] == [["--repeat", "2"]]
+    assert "2.90 to 2.90" in page.PAGE.read_text(encoding="utf-8")
+
+
 @pytest.mark.soak
 def test_a_part_without_figures_is_measured_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     codes = iter([1, 0])
