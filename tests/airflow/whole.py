@@ -24,6 +24,7 @@ from tidemark_airflow.embedded.installation import DATABASE, Installation
 #: A run is three to five Spark applications, one after the other.
 RUN_WITHIN_S = 400.0
 _ENDED = ("success", "failed")
+_DRIVER = "org.apache.spark.deploy.SparkSubmit"
 _COMMAND = """
 import os, sys
 from pathlib import Path
@@ -134,7 +135,7 @@ class Whole:
 
     def spark(self) -> list[psutil.Process]:
         """The drivers of Spark that its tasks have started."""
-        return [process for process in processes.carrying(self.installation.home) if _is_java(process)]
+        return [process for process in processes.carrying(self.installation.home) if _is_driver(process)]
 
     def log(self, dag: str, run: str, task: str, attempt: int = 1) -> str:
         """The log of an attempt of a task, a line of JSON each."""
@@ -161,8 +162,9 @@ def _content(answer: httpx.Response) -> Any:
     return answer.json()
 
 
-def _is_java(process: psutil.Process) -> bool:
+def _is_driver(process: psutil.Process) -> bool:
+    """Return whether a process is a Java that runs Spark, and not one that only prints its version."""
     try:
-        return process.name() == "java"
+        return process.name() == "java" and _DRIVER in process.cmdline()
     except psutil.NoSuchProcess:  # it has ended since it was listed
         return False
