@@ -21,6 +21,8 @@ from tests.benchmarks.ways import WAYS
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "benchmarks.md"
 _BEGIN, _END = "<!-- measured: begin -->", "<!-- measured: end -->"
+_SECTION = "## "
+_LIMITS = f"{_SECTION}The promised figures"
 _TITLES = {name: way.title for name, way in WAYS.items()}
 
 
@@ -40,11 +42,21 @@ def write(results: Iterable[Mapping[str, Any]]) -> None:
 
 
 def with_figures(page: str, results: Iterable[Mapping[str, Any]]) -> str:
-    """Return the page with the tables of `results` between its marks."""
+    """Return the page with the tables of `results` between its marks.
+
+    An older section stays until a section of the same title replaces it, except for the table of all limits.
+    """
     before, _, rest = page.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    parts = (before + _BEGIN, *_parts(list(results)), _END + after)
-    return "\n\n".join(parts)
+    older, _, after = rest.partition(_END)
+    new = _sections("\n\n".join(_parts(list(results))))
+    stay = [section for title, section in _sections(older).items() if title not in (_LIMITS, *new)]
+    return "\n\n".join((before + _BEGIN, *new.values(), *stay, _END + after))
+
+
+def _sections(text: str) -> dict[str, str]:
+    """Return the sections of a Markdown text by their titles, in their order."""
+    sections = (f"{_SECTION}{section.strip()}" for section in f"\n{text}".split(f"\n{_SECTION}")[1:])
+    return {section.partition("\n")[0]: section for section in sections}
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -55,7 +67,7 @@ def _read(file: Path) -> dict[str, Any]:
 def _parts(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     judged = judge_all([*map(Measured, results)])
     if judged:
-        yield "## The promised figures\n\n" + _markdown(limit_table(judged))
+        yield f"{_LIMITS}\n\n" + _markdown(limit_table(judged))
     for each in results:
         for name in each.get("shapes", ()):
             yield from _shape(each, Shape(name))

@@ -88,6 +88,15 @@ def test_a_store_is_judged_by_the_folder_beside_it() -> None:
     assert "tables in an S3 store / in a folder | 1.58 | 1.37 to 1.76 | <= 1.5 | broken |" in text
 
 
+def test_a_section_stays_until_its_figures_are_measured_again() -> None:
+    sections = "## Measured growth\n\nolder\n\n## Tumbling, 10 events\n\nolder"
+    older = f"<!-- measured: begin -->\n\n{sections}\n\n<!-- measured: end -->"
+    text = with_figures(older, [bench(10, 15), bench(20, 15)])
+    assert text.count("older") == 1
+    assert text.index("## Tumbling, 10 events") < text.index("## Measured growth\n\nolder\n\n<!-- measured: end -->")
+    assert text.count("## Tumbling, 20 events") == 1
+
+
 def test_exact_sums_are_judged_without_the_turns_that_warm_up() -> None:
     page = PAGE.read_text(encoding="utf-8")
     seconds = [(99.0, 10.0), (10.0, 99.0), (98.0, 9.0), (9.0, 98.0), (22.0, 20.0), (24.0, 18.0), (21.0, 21.0)]
