@@ -62,7 +62,7 @@ def open_session(
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    from spark_jobs import java_classes
+    from spark_jobs import java_classes, java_objects
 
     builder = SparkSession.builder.appName(app_name)
     is_submitted = "SPARK_ENV_LOADED" in os.environ
@@ -81,6 +81,7 @@ def open_session(
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     java_classes.remember(session.sparkContext)
+    java_objects.release_in_bulk(session.sparkContext)
     return session
 
 

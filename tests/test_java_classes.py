@@ -38,6 +38,16 @@ def test_a_function_is_looked_up_once(spark: SparkSession, messages: list[str]) 
     ]
 
 
+def test_a_class_by_its_full_name_is_looked_up_once(spark: SparkSession, messages: list[str]) -> None:
+    view = spark.sparkContext._jvm
+    assert view is not None
+    assert view.java.util.concurrent.TimeUnit.valueOf("DAYS").toSeconds(1) == 86_400
+    messages.clear()
+    assert view.java.util.concurrent.TimeUnit.valueOf("DAYS").toHours(1) == 24
+    assert not [message for message in messages if message.startswith("r\nu\n")]
+    assert str(view.java.util.nothing._fqn) == "java.util.nothing"
+
+
 def test_a_static_field_is_read_each_time(spark: SparkSession, messages: list[str]) -> None:
     integers = java_classes._RememberingClass("java.lang.Integer", spark.sparkContext._jvm.PythonUtils._gateway_client)  # type: ignore[union-attr]
     assert [integers.MAX_VALUE, integers.MAX_VALUE] == [2**31 - 1] * 2

@@ -13,6 +13,7 @@ _LOCKED = (
     "spark_jobs/runtime/**",
     "spark_jobs/session.py",
     "spark_jobs/java_classes.py",
+    "spark_jobs/java_objects.py",
     "spark_jobs/local_rows.py",
     "spark_jobs/__init__.py",
     "tests/conftest.py",

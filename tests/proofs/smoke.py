@@ -43,6 +43,7 @@ SMOKE: dict[str, tuple[str, ...]] = {
     "spark_jobs/flights": ("tests/flights/test_landing.py",),
     "spark_jobs/runtime": ("tests/runtime/test_environment.py", "tests/runtime/test_java.py"),
     "spark_jobs/java_classes": ("tests/test_java_classes.py",),
+    "spark_jobs/java_objects": ("tests/test_java_objects.py",),
     "spark_jobs/local_rows": ("tests/test_local_rows.py",),
     "spark_jobs/session": ("tests/test_session.py",),
     "spark_jobs/warm_up": ("tests/runtime/test_class_archive.py",),
