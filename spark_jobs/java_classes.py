@@ -2,7 +2,7 @@
 
 PySpark looks for a class and its method again at each call of a function: three messages to Java in place of one. For a
 class by its short name, and for a package, Java also searches all jars in vain. A small run calls three thousand
-functions, and names two hundred classes in full.
+functions, and names more than a hundred classes in full.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Java objects that Python no longer uses, released many at a time.
 
-Py4J sends a message for each. A small run makes seven thousand such objects, most of them columns. Their messages are a
-third of all messages of the run.
+Py4J sends a message for each. A small run makes seven thousand such objects, most of them columns. Their messages
+are more than a third of all messages of the run.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from threading import Event, Thread
 from typing import Any
 
@@ -14,7 +15,7 @@ from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, JavaClient
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
-#: As many unused objects are released at once. Fewer of them stay in Java.
+#: Unused objects stay in Java until there are so many.
 MANY = 200
 
 
@@ -24,9 +25,9 @@ class _Unused(deque[str]):
     Python's collector adds an object in any thread, at any moment, so adding never waits.
     """
 
-    def __init__(self, client: JavaClient, bindings: Any, names: Any) -> None:
+    def __init__(self, client: JavaClient, bindings: Any, split: Any) -> None:
         super().__init__()
-        self._worker, self._bindings, self._names, self._many = client.finalizer_deque, bindings, names, Event()
+        self._worker, self._bindings, self._split, self._many = client.finalizer_deque, bindings, split, Event()
         Thread(target=self._release, name="unused Java objects", daemon=True).start()
 
     def appendleft(self, task: Any) -> None:
@@ -42,10 +43,8 @@ class _Unused(deque[str]):
         while self._many.wait():
             self._many.clear()
             unused = [self.pop() for _ in range(len(self))]
-            try:
-                self._bindings.removeAll(self._names(",".join(unused)))
-            except (OSError, Py4JError):  # Java has ended
-                return
+            with suppress(OSError, Py4JError):  # Java has ended
+                self._bindings.removeAll(self._split(",".join(unused)))
 
 
 def release_in_bulk(context: SparkContext) -> None:
@@ -57,6 +56,6 @@ def release_in_bulk(context: SparkContext) -> None:
     client = gateway._gateway_client  # noqa: SLF001  nor has Py4J
     if not isinstance(client, JavaClient) or isinstance(client.finalizer_deque, _Unused):
         return
-    names = gateway.jvm.org.apache.hadoop.util.StringUtils.getStringCollection
+    split = gateway.jvm.org.apache.hadoop.util.StringUtils.getStringCollection
     bindings = gateway.java_gateway_server.getGateway().getBindings().keySet()
-    client.finalizer_deque = _Unused(client, bindings, names)
+    client.finalizer_deque = _Unused(client, bindings, split)

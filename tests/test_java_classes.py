@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from py4j.clientserver import JavaClient
+from py4j.java_gateway import JavaPackage
 from py4j.protocol import MEMORY_COMMAND_NAME, Py4JError
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -45,7 +46,7 @@ def test_a_class_by_its_full_name_is_looked_up_once(spark: SparkSession, message
     messages.clear()
     assert view.java.util.concurrent.TimeUnit.valueOf("DAYS").toHours(1) == 24
     assert not [message for message in messages if message.startswith("r\nu\n")]
-    assert str(view.java.util.nothing._fqn) == "java.util.nothing"
+    assert isinstance(view.java.util.nothing, JavaPackage)
 
 
 def test_a_static_field_is_read_each_time(spark: SparkSession, messages: list[str]) -> None:
