@@ -163,8 +163,16 @@ def _content(answer: httpx.Response) -> Any:
 
 
 def _is_driver(process: psutil.Process) -> bool:
-    """Return whether a process is a Java that runs Spark, and not one that only prints its version."""
+    """Return whether a process is a Java that runs Spark: none that prints its version, and no child of a driver.
+
+    Until a child of Java starts its program, such as `chmod`, it has the name and the command of its parent.
+    """
     try:
-        return process.name() == "java" and _DRIVER in process.cmdline()
+        parent = process.parent()
+        return _runs_spark(process) and not (parent and _runs_spark(parent))
     except psutil.NoSuchProcess:  # it has ended since it was listed
         return False
+
+
+def _runs_spark(process: psutil.Process) -> bool:
+    return process.name() == "java" and _DRIVER in process.cmdline()

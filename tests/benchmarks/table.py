@@ -3,8 +3,9 @@
     python -m tests.benchmarks.table [--minutes N] [--parts A,B] [--page]
 
 A part that was measured with this content of the project is not measured again, so the table can be made in several
-sittings. `--page` also writes the figures into `tests/benchmarks/measured`, and a new clone goes on from them. On the
-page, older figures of a part stay until the part is measured again.
+sittings. The module of one benchmark does not count for the parts of another one. `--page` also writes the figures into
+`tests/benchmarks/measured`, and a new clone goes on from them. On the page, older figures of a part stay until the part
+is measured again.
 
 Ends with 1 if a part fails, an answer differs or a limit is broken, and with 2 if parts are still to measure.
 """
@@ -30,7 +31,7 @@ from tests.proofs.content import Content
 _PROJECT = Path(__file__).parents[2]
 #: The figures on the page, in a file for each part.
 KEPT = Path(__file__).parent / "measured"
-#: What a figure depends on.
+#: What the figures of every part depend on.
 _MEASURED = (
     "spark_jobs/**",
     "expectations/**",
@@ -43,6 +44,8 @@ _MEASURED = (
     "!tests/benchmarks/measured/**",
     *(f"!tests/benchmarks/{name}.py" for name in ("figures", "limits", "page", "table")),
 )
+#: The benchmark whose module others import.
+_SHARED = "bench"
 _TO_MEASURE = 2
 
 
@@ -76,41 +79,52 @@ PARTS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is not measured yet, and print the table; returns the exit code."""
     options = _parser().parse_args(arguments)
-    content = Content(_PROJECT).digest(_MEASURED)
-    store = options.folder / "parts" / content
-    store.mkdir(parents=True, exist_ok=True)
-    _take_over_kept(store, content)
+    contents = _contents()
+    files = {name: options.folder / "parts" / content / f"{name}.json" for name, content in contents.items()}
+    _take_over_kept(files, contents)
     began, codes = monotonic(), []
     for name in options.parts:
-        file = store / f"{name}.json"
-        if not file.exists() and monotonic() - began < options.minutes * 60:
+        if not files[name].exists() and monotonic() - began < options.minutes * 60:
             print(f"==> {name}", flush=True)
-            codes.append(_measure(PARTS[name], file, options.folder))
-    measured = {name: _read(file) for name in PARTS if (file := store / f"{name}.json").exists()}
+            codes.append(_measure(PARTS[name], files[name], options.folder))
+    measured = {name: _read(file) for name, file in files.items() if file.exists()}
     judged = judge_all([*map(Measured, measured.values())])
     print("\n" + aligned(limit_table(judged)))
     if missing := [name for name in PARTS if name not in measured]:
         print(f"\nnot measured yet: {', '.join(missing)}; the same command goes on with them")
     if options.page:
-        _keep(measured, content)
+        _keep(measured, contents)
         page.write(_read(file)["figures"] for name in PARTS if (file := KEPT / f"{name}.json").exists())
     if any(codes) or any(each.is_kept is False for each in judged):
         return 1
     return _TO_MEASURE if missing else 0
 
 
-def _take_over_kept(store: Path, content: str) -> None:
-    """Copy the kept figures of this content that `store` lacks."""
-    for file in KEPT.glob("*.json"):
-        part = _read(file)
-        if part["content"] == content and not (target := store / file.name).exists():
-            target.write_text(json.dumps(part["figures"], indent=1), encoding="utf-8")
+def _contents() -> dict[str, str]:
+    """Return the digest of what each part depends on: a benchmark depends on no module of another one."""
+    project = Content(_PROJECT)
+    apart = {part.benchmark for part in PARTS.values()} - {_SHARED}
+    return {
+        name: project.digest((*_MEASURED, *(f"!tests/benchmarks/{other}**" for other in apart - {part.benchmark})))
+        for name, part in PARTS.items()
+    }
 
 
-def _keep(measured: Mapping[str, Mapping[str, Any]], content: str) -> None:
+def _take_over_kept(files: Mapping[str, Path], contents: Mapping[str, str]) -> None:
+    """Copy the kept figures of these contents that `files` lack."""
+    for name, file in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.exists() or not (source := KEPT / f"{name}.json").exists():
+            continue
+        part = _read(source)
+        if part["content"] == contents[name]:
+            file.write_text(json.dumps(part["figures"], indent=1), encoding="utf-8")
+
+
+def _keep(measured: Mapping[str, Mapping[str, Any]], contents: Mapping[str, str]) -> None:
     KEPT.mkdir(exist_ok=True)
     for name, figures in measured.items():
-        text = json.dumps({"content": content, "figures": figures}, indent=1)
+        text = json.dumps({"content": contents[name], "figures": figures}, indent=1)
         (KEPT / f"{name}.json").write_text(text + "\n", encoding="utf-8")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
+import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -68,6 +70,24 @@ def test_kept_figures_of_another_content_are_measured_again(measured_options: li
     file.write_text(json.dumps({**part, "content": "another"}), encoding="utf-8")
     table.main(["--folder", str(tmp_path / "second"), "--parts", "demo"])
     assert len(measured_options) == 2
+
+
+def test_a_change_of_a_benchmark_concerns_only_its_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    modules = tmp_path / "tests" / "benchmarks"
+    modules.mkdir(parents=True)
+    for name in ("bench", "demo", "store"):
+        (modules / f"{name}.py").write_text("WAYS = 1")
+    subprocess.run([str(shutil.which("git")), "init", "--quiet", str(tmp_path)], check=True)
+    monkeypatch.setattr(table, "_PROJECT", tmp_path)
+    monkeypatch.setattr(table, "PARTS", {name: Part(name) for name in ("bench", "demo", "store")})
+
+    def parts_of_a_change(name: str) -> set[str]:
+        before = table._contents()
+        (modules / f"{name}.py").write_text("WAYS = 2")
+        return {part for part, content in table._contents().items() if content != before[part]}
+
+    assert parts_of_a_change("demo") == {"demo"}
+    assert parts_of_a_change("bench") == {"bench", "demo", "store"}
 
 
 def test_older_figures_of_a_part_stay_on_the_page(measured_options: list[list[str]], tmp_path: Path) -> None:
