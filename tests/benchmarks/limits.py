@@ -180,6 +180,13 @@ LIMITS = (
         _MILLIONS_10,
     ),
     Limit(
+        "work, sliding: replay alone / Spark's window, 50 million",
+        lambda m: m.work("ours", Shape.SLIDING) / m.work("plain", Shape.SLIDING),
+        0.6,
+        _MILLIONS_50,
+        is_exact=True,
+    ),
+    Limit(
         "work, sessions: replay alone / Spark's session_window",
         lambda m: m.work("ours", Shape.SESSION) / m.work("plain", Shape.SESSION),
         1.5,
@@ -193,10 +200,26 @@ LIMITS = (
         is_most=False,
     ),
     Limit(
+        "whole process: Structured Streaming / Tidemark whole, 50 million",
+        lambda m: m.process("streaming") / m.process("whole"),
+        1.0,
+        _MILLIONS_50,
+        is_exact=True,
+        is_most=False,
+    ),
+    Limit(
         "work: Flink by its own clock / replay alone",
         lambda m: m.work("flink") / m.work("ours"),
         2.0,
         _MILLIONS_10,
+        is_most=False,
+    ),
+    Limit(
+        "work: Flink by its own clock / replay alone, 50 million",
+        lambda m: m.work("flink") / m.work("ours"),
+        2.0,
+        _MILLIONS_50,
+        is_exact=True,
         is_most=False,
     ),
     Limit(

@@ -63,7 +63,8 @@ PARTS = {
     "session": Part("bench", ("--shape", "session")),
     # In one micro-batch, Structured Streaming takes more than 20 minutes for a join of 10 million events.
     "join": Part("bench", ("--shape", "join", "--rows", "1000000")),
-    "large": Part("bench", ("--rows", "50000000", "--ways", "tuned,whole")),
+    "large": Part("bench", ("--rows", "50000000", "--ways", "tuned,whole,ours,streaming,flink")),
+    "large_sliding": Part("bench", ("--shape", "sliding", "--rows", "50000000", "--ways", "plain,ours")),
     "scheduled": Part("scheduled"),
     "store": Part("store"),
     "changed": Part("changed"),
