@@ -13,6 +13,7 @@ Ends with 1 if a part fails, an answer differs or a limit is broken, and with 2 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib
 import json
 import sys
@@ -102,13 +103,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _contents() -> dict[str, str]:
-    """Return the digest of what each part depends on: a benchmark depends on no module of another one."""
+    """Return the digest of what each part depends on: its options, and no module of another benchmark."""
     project = Content(_PROJECT)
     apart = {part.benchmark for part in PARTS.values()} - {_SHARED}
-    return {
-        name: project.digest((*_MEASURED, *(f"!tests/benchmarks/{other}**" for other in apart - {part.benchmark})))
-        for name, part in PARTS.items()
-    }
+
+    def content_of(part: Part) -> str:
+        files = project.digest((*_MEASURED, *(f"!tests/benchmarks/{other}**" for other in apart - {part.benchmark})))
+        return hashlib.sha256("\0".join((files, *part.options)).encode()).hexdigest()[:20]
+
+    return {name: content_of(part) for name, part in PARTS.items()}
 
 
 def _take_over_kept(files: Mapping[str, Path], contents: Mapping[str, str]) -> None:

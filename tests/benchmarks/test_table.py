@@ -90,6 +90,15 @@ def test_a_change_of_a_benchmark_concerns_only_its_parts(monkeypatch: pytest.Mon
     assert parts_of_a_change("bench") == {"bench", "demo", "store"}
 
 
+def test_a_part_with_other_options_is_measured_again(
+    monkeypatch: pytest.MonkeyPatch, measured_options: list[list[str]], tmp_path: Path
+) -> None:
+    for expected, options in ((1, ()), (1, ()), (2, ("--repeat", "2"))):
+        monkeypatch.setattr(table, "PARTS", {"demo": Part("demo", options)})
+        table.main(["--folder", str(tmp_path), "--parts", "demo"])
+        assert len(measured_options) == expected
+
+
 def test_older_figures_of_a_part_stay_on_the_page(measured_options: list[list[str]], tmp_path: Path) -> None:
     table.KEPT.mkdir()
     older = {"content": "another", "figures": {"demo": [{"first": 174.0, "again": 30.0}]}}
