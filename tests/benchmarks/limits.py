@@ -174,6 +174,13 @@ LIMITS = (
         _MILLIONS_10,
     ),
     Limit(
+        "the steps audit / replay, in one application, 50 million",
+        lambda m: m.step("whole", "audit") / m.step("whole", "replay"),
+        0.3,
+        _MILLIONS_50,
+        is_exact=True,
+    ),
+    Limit(
         "work, sliding: replay alone / Spark's window",
         lambda m: m.work("ours", Shape.SLIDING) / m.work("plain", Shape.SLIDING),
         0.6,
