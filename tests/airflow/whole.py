@@ -24,7 +24,7 @@ from tidemark_airflow.embedded.installation import DATABASE, Installation
 #: A run is three to five Spark applications, one after the other.
 RUN_WITHIN_S = 400.0
 _ENDED = ("success", "failed")
-_DRIVER = "org.apache.spark.deploy.SparkSubmit"
+_DRIVER, _LAUNCHER = "org.apache.spark.deploy.SparkSubmit", "org.apache.spark.launcher.Main"
 _COMMAND = """
 import os, sys
 from pathlib import Path
@@ -163,7 +163,7 @@ def _content(answer: httpx.Response) -> Any:
 
 
 def _is_driver(process: psutil.Process) -> bool:
-    """Return whether a process is a Java that runs Spark: none that prints its version, and no child of a driver.
+    """Return whether a process is a Java that runs Spark. A Java that only prints its version or a command does not.
 
     Until a child of Java starts its program, such as `chmod`, it has the name and the command of its parent.
     """
@@ -175,4 +175,5 @@ def _is_driver(process: psutil.Process) -> bool:
 
 
 def _runs_spark(process: psutil.Process) -> bool:
-    return process.name() == "java" and _DRIVER in process.cmdline()
+    words = process.cmdline()
+    return process.name() == "java" and _DRIVER in words and _LAUNCHER not in words
