@@ -135,7 +135,7 @@ class Whole:
 
     def spark(self) -> list[psutil.Process]:
         """The drivers of Spark that its tasks have started."""
-        return [process for process in processes.carrying(self.installation.home) if _is_driver(process)]
+        return [process for process in processes.carrying(self.installation.home) if is_driver(process)]
 
     def log(self, dag: str, run: str, task: str, attempt: int = 1) -> str:
         """The log of an attempt of a task, a line of JSON each."""
@@ -162,7 +162,7 @@ def _content(answer: httpx.Response) -> Any:
     return answer.json()
 
 
-def _is_driver(process: psutil.Process) -> bool:
+def is_driver(process: psutil.Process) -> bool:
     """Return whether a process is a Java that runs Spark. A Java that only prints its version or a command does not.
 
     Until a child of Java starts its program, such as `chmod`, it has the name and the command of its parent.

@@ -41,7 +41,6 @@ replay: {{end_of_input: keep_open}}
 _RUN_WITHIN_S = 900
 # Airflow answers each look on the same cores. A Spark lives for several seconds.
 _LOOK_S = 1.0
-_DRIVER, _LAUNCHER = "org.apache.spark.deploy.SparkSubmit", "org.apache.spark.launcher.Main"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -83,9 +82,7 @@ def _have_ended(airflow: Whole, number: int, starts: set[tuple[float, int]]) -> 
     """Return whether the first runs have ended. `starts` gets the start and pid of each Spark that is there now."""
     for process in airflow.spark():
         with suppress(psutil.NoSuchProcess):
-            # Before it starts, a launcher of the same name finds its command, and a Java prints its version.
-            if _DRIVER in (words := process.cmdline()) and _LAUNCHER not in words:
-                starts.add((process.create_time(), process.pid))
+            starts.add((process.create_time(), process.pid))
     states = [run["state"] for run in _runs(airflow)[:number]]
     if "failed" in states:
         raise TaskFailedError(f"run {states.index('failed') + 1} of {number} has failed in Airflow")
