@@ -22,7 +22,6 @@ DRIVER, LAUNCHER = "org.apache.spark.deploy.SparkSubmit", "org.apache.spark.laun
 )
 def test_a_java_is_a_driver_if_it_runs_spark(tmp_path: Path, words: list[str], expected: bool) -> None:
     with java(tmp_path, "read", words) as process:
-        until(lambda: psutil.Process(process.pid).name() == "java")
         assert is_driver(psutil.Process(process.pid)) is expected
         process.communicate(b"\n")
 
@@ -38,7 +37,13 @@ def test_a_child_of_a_driver_is_no_driver_before_it_starts_its_program(tmp_path:
 
 
 def java(folder: Path, script: str, words: list[str]) -> subprocess.Popen[bytes]:
-    """Start a shell under the name of Java, with words of its command. It waits for a line."""
+    """Start a shell under the name of Java, with words of its command. It waits for a line.
+
+    Linux sets the name of a process before its command: the shell has started only once it has both.
+    """
     name = folder / "java"
     name.symlink_to(str(shutil.which("bash")))
-    return subprocess.Popen([str(name), "-c", script, *words], stdin=subprocess.PIPE)
+    command = [str(name), "-c", script, *words]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE)
+    until(lambda: psutil.Process(process.pid).cmdline() == command)
+    return process

@@ -21,7 +21,7 @@ from tests.airflow.waiting import until
 from tidemark_airflow.embedded import processes
 from tidemark_airflow.embedded.installation import DATABASE, Installation
 
-#: A run is three to five Spark applications, one after the other.
+#: A run is one Spark application, or two with a question between them. It waits for others on a busy machine.
 RUN_WITHIN_S = 400.0
 _ENDED = ("success", "failed")
 _DRIVER, _LAUNCHER = "org.apache.spark.deploy.SparkSubmit", "org.apache.spark.launcher.Main"

@@ -98,6 +98,19 @@ _RACES = (
     "tests/faults/test_stopped_driver.py",
     "tests/faults/test_two_at_once.py",
 )
+#: Each starts a whole Airflow. The other test files of the folder start none.
+_WHOLE_AIRFLOW = (
+    "tests/airflow/test_backfill_by_hand.py",
+    "tests/airflow/test_cluster.py",
+    "tests/airflow/test_decisions.py",
+    "tests/airflow/test_demo_in_a_store.py",
+    "tests/airflow/test_intervals_in_airflow.py",
+    "tests/airflow/test_many_pipelines.py",
+    "tests/airflow/test_quality_reading.py",
+    "tests/airflow/test_scheduled_runs.py",
+    "tests/airflow/test_two_hosts.py",
+    "tests/browser/test_airflow.py",
+)
 _ENGINES = ("tests/jobs/runs/test_engines_agree.py",)
 _BITS = (
     "tests/jobs/runs/test_bits_of_runs.py",
@@ -296,15 +309,16 @@ PROOFS = (
         "airflow",
         "Airflow runs pipelines on schedule, by backfill, with approval, many at once and in a cluster.",
         "A DAG that parses can still wait for ever.",
-        tests=("tests/airflow/test_*.py", "tests/browser/test_airflow.py"),
+        tests=_WHOLE_AIRFLOW,
         depends=(
             *_LOCKED,
             *_RUNS,
             *_AIRFLOW,
             "tests/airflow/**",
+            "!tests/airflow/test_*.py",
             "tests/browser/**",
             "!tests/browser/test_*.py",
-            "tests/browser/test_airflow.py",
+            *_WHOLE_AIRFLOW,
             "tests/faults/**",
             "!tests/faults/**/test_*.py",
             "tests/support/sample_report_runs.py",
