@@ -40,9 +40,17 @@ _AIRFLOW = (
     "spark_jobs/cases/cells.py",
     "spark_jobs/cases/value_text.py",
 )
-#: What tests share.
+#: What tests with a lake in an object store share.
+_STORES = (
+    "tests/support/flaky_proxy.py",
+    "tests/support/gateway/**",
+    "tests/support/object_store.py",
+    "tests/support/places.py",
+)
+#: What all tests share.
 _SUPPORT = (
     "tests/support/**",
+    *(f"!{pattern}" for pattern in _STORES),
     "tests/custom_watermarks.py",
     "spark_jobs/cases/__init__.py",
     "spark_jobs/cases/frames.py",
@@ -88,6 +96,7 @@ _ENGINE_JUDGES = (
     "tests/replay/**",
     "tests/jobs/**",
     *_SUPPORT,
+    *_STORES,
     *_VECTORS,
     _SAMPLING,
     "tests/mutation/**",
@@ -162,7 +171,7 @@ PROOFS = (
         "A driver that is killed at any moment leaves a whole run or none, and the same command finishes it.",
         "Drivers die. Half a run that readers see as a result is worse than no result.",
         tests=_KILLS,
-        depends=(*_LOCKED, *_RUNS, *_SUPPORT, "tests/faults/**", "!tests/faults/**/test_*.py", *_KILLS),
+        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_STORES, "tests/faults/**", "!tests/faults/**/test_*.py", *_KILLS),
         case_s=60,
     ),
     Proof(
@@ -170,7 +179,7 @@ PROOFS = (
         "Two runs at once publish the same tables as one run after the other, or one of them is refused or ends.",
         "A scheduled run and a backfill by hand meet in one lake, a folder or a store, without a server between them.",
         tests=_RACES,
-        depends=(*_LOCKED, *_RUNS, *_SUPPORT, "tests/faults/**", "!tests/faults/**/test_*.py", *_RACES),
+        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_STORES, "tests/faults/**", "!tests/faults/**/test_*.py", *_RACES),
         case_s=60,
     ),
     Proof(
@@ -293,6 +302,7 @@ PROOFS = (
             "tests/inspection/test_holding_partitions.py",
             *_VECTORS,
             *_SUPPORT,
+            *_STORES,
             *_OTHER_RUNS,
         ),
         case_s=30,
@@ -302,7 +312,7 @@ PROOFS = (
         "Failing tasks, full disks and drivers killed during maintenance lose nothing that was published.",
         "Maintenance deletes files. Nothing else in the project does.",
         tests=_OTHER_FAULTS,
-        depends=(_SAMPLING, *_LOCKED, *_RUNS, *_SUPPORT, "tests/faults/**", *_without(_KILLS, _RACES)),
+        depends=(_SAMPLING, *_LOCKED, *_RUNS, *_SUPPORT, *_STORES, "tests/faults/**", *_without(_KILLS, _RACES)),
         case_s=60,
     ),
     Proof(
@@ -323,6 +333,7 @@ PROOFS = (
             "!tests/faults/**/test_*.py",
             "tests/support/sample_report_runs.py",
             *_SUPPORT,
+            *_STORES,
         ),
         case_s=120,
     ),
@@ -378,6 +389,7 @@ PROOFS = (
             *_AIRFLOW,
             "tests/docker/**",
             *_SUPPORT,
+            *_STORES,
             "tests/airflow/**",
             "!tests/airflow/test_*.py",
         ),
@@ -409,6 +421,7 @@ PROOFS = (
             *_RUNS,
             "spark_jobs/flights/**",
             *_SUPPORT,
+            *_STORES,
             *_AIRFLOW,
             "tests/airflow/**",
             "!tests/airflow/test_*.py",

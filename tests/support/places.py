@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -61,7 +62,11 @@ def place(kind: Kind, spark: SparkSession) -> Iterator[Place]:
 
 @contextmanager
 def found_by(spark: SparkSession, variables: Mapping[str, str]) -> Iterator[None]:
-    """Let this process and the session find an object store by its variables."""
+    """Let this process and the session find an object store by its variables.
+
+    Java keeps one client of a bucket. It is closed at the end, because the next store has the same bucket.
+    Without Java's cache, each path would start a client with five threads that nobody ends.
+    """
     with pytest.MonkeyPatch.context() as patch:
         for name, value in variables.items():
             patch.setenv(name, value)
@@ -71,11 +76,14 @@ def found_by(spark: SparkSession, variables: Mapping[str, str]) -> Iterator[None
             # The keys are this test's, and Java's environment is older.
             "spark.hadoop.fs.s3a.access.key": variables["AWS_ACCESS_KEY_ID"],
             "spark.hadoop.fs.s3a.secret.key": variables["AWS_SECRET_ACCESS_KEY"],
-            "spark.hadoop.fs.s3a.impl.disable.cache": "true",
         }
         for name, value in settings.items():
             hadoop.set(name.removeprefix("spark.hadoop."), value)
-        yield
+        try:
+            yield
+        finally:
+            java: Any = spark._jvm
+            java.org.apache.hadoop.fs.FileSystem.get(java.java.net.URI(f"s3a://{BUCKET}"), hadoop).close()
 
 
 @contextmanager
