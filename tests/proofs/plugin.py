@@ -1,6 +1,7 @@
 """A pytest plugin that runs the cases of a work file, and records each case when it ends.
 
 With pytest-xdist the workers choose the cases and keep the time limit; the controller alone writes the record.
+It writes the error of a failed case beside the record at once. pytest prints errors at its end, which a kill prevents.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from pathlib import Path
 import pytest
 
 from tests.proofs.content import Content
-from tests.proofs.record import FAILED, PASSED, SKIPPED, Entry, Record
+from tests.proofs.record import FAILED, PASSED, SKIPPED, Entry, Record, now
 from tests.proofs.work import Work
 
 #: Outcomes from the best to the worst; a case has the worst outcome of its set-up, its call and its teardown.
 _OUTCOMES = (PASSED, SKIPPED, FAILED)
+#: The file of errors, in the folder of the record.
+ERRORS_FILE = "errors.txt"
 #: A report has this instead of a phase if the worker that ran the case has died.
 _DEAD_WORKER = "???"
 
@@ -91,12 +94,19 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Iterator[None]:
         """Note a phase of a case; the teardown is the last one."""
+        if report.outcome == FAILED:
+            self._add_error(report)
         outcome, seconds = self._running.get(report.nodeid, (PASSED, 0.0))
         outcome = max(outcome, report.outcome, key=_OUTCOMES.index)
         self._running[report.nodeid] = outcome, seconds + report.duration
         if report.when in ("teardown", _DEAD_WORKER):
             self._add(report.nodeid)
         return (yield)
+
+    def _add_error(self, report: pytest.TestReport) -> None:
+        file = Path(self._work.record).with_name(ERRORS_FILE)
+        with file.open("a", encoding="utf-8") as errors:
+            errors.write(f"{now()} {report.when} of {report.nodeid}\n{report.longreprtext}\n\n")
 
     def _add(self, name: str) -> None:
         outcome, seconds = self._running.pop(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import pytest
 
 from tests.proofs import plugin
 from tests.proofs.content import Content
-from tests.proofs.plugin import Recorder, Selection
+from tests.proofs.plugin import ERRORS_FILE, Recorder, Selection
 from tests.proofs.record import Record
 from tests.proofs.work import Case, Work
 
@@ -25,6 +26,7 @@ class Report(NamedTuple):
     outcome: str
     nodeid: str = "case"
     duration: float = 0.5
+    longreprtext: str = ""
 
 
 @pytest.mark.parametrize(
@@ -46,6 +48,14 @@ def test_a_case_has_its_worst_outcome(tmp_path: Path, phases: list[str], outcome
 def test_a_case_whose_worker_has_died_has_failed(tmp_path: Path) -> None:
     (entry,) = recorded(tmp_path, [Report("setup", "passed"), Report("???", "failed")])
     assert entry.outcome == "failed"
+
+
+def test_each_error_is_written_before_the_case_ends(tmp_path: Path) -> None:
+    for number in (1, 2):
+        reports = [Report("setup", "passed"), Report("call", "failed", longreprtext=f"assert {number} == 0")]
+        assert recorded(tmp_path, reports) == []
+    errors = (tmp_path / ERRORS_FILE).read_text(encoding="utf-8")
+    assert re.findall(r"call of case\nassert (\d) == 0\n", errors) == ["1", "2"]
 
 
 def test_a_case_that_has_not_ended_is_not_recorded(tmp_path: Path) -> None:
