@@ -1,5 +1,10 @@
 """A proxy before an object store whose network fails: one request in twenty is lost, slow or made twice.
 
+    python -m tests.support.flaky_proxy STORE SEED
+
+It prints its address, and how many faults of each kind it has made for each line of its input, until the input ends.
+It is a separate process: delta-rs holds the lock of Python while it waits for a store, and would wait for itself.
+
     drop      the store never gets the request
     forget    the store does it, and the answer is lost
     delay     the answer comes a second later
@@ -11,13 +16,18 @@ Each kind has the same share. The draw of a request depends on a seed and on its
 
 from __future__ import annotations
 
+import json
 import random
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPResponse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
+from pathlib import Path
 from threading import Event, Thread
 from urllib.parse import urlsplit
 
@@ -56,22 +66,57 @@ class FlakyProxy(ThreadingHTTPServer):
         return kind
 
 
+@dataclass(frozen=True)
+class FlakyNetwork:
+    """A proxy in a process. `address` is the address that clients use."""
+
+    address: str
+    _process: subprocess.Popen[str]
+
+    @property
+    def faults(self) -> dict[str, int]:
+        """Return how many faults of each kind there were."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        faults: dict[str, int] = json.loads(self._process.stdout.readline())
+        return faults
+
+
 @contextmanager
-def flaky(store: str, seed: int) -> Iterator[FlakyProxy]:
+def flaky(store: str, seed: int) -> Iterator[FlakyNetwork]:
     """Serve the proxy of a store, whose address is `store`."""
-    with FlakyProxy(store, seed) as proxy:
-        thread = Thread(target=proxy.serve_forever, daemon=True)
-        thread.start()
+    command = [sys.executable, "-m", "tests.support.flaky_proxy", store, str(seed)]
+    root, pipe = Path(__file__).parents[2], subprocess.PIPE
+    with subprocess.Popen(command, cwd=root, stdin=pipe, stdout=pipe, text=True) as process:
         try:
-            yield proxy
+            assert process.stdout is not None
+            yield FlakyNetwork(process.stdout.readline().strip(), process)
         finally:
-            proxy.ended.set()
-            proxy.shutdown()
-            thread.join()
+            process.kill()
+
+
+def main() -> None:
+    """Serve the proxy until the input ends."""
+    with FlakyProxy(sys.argv[1], int(sys.argv[2])) as proxy:
+        Thread(target=proxy.serve_forever, daemon=True).start()
+        _print(proxy.address)
+        for _ in sys.stdin:
+            _print(json.dumps(proxy.faults))
+        proxy.ended.set()
+        proxy.shutdown()
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # An answer is written in two parts. The second one would wait until the client confirms the first.
+    disable_nagle_algorithm = True
     server: FlakyProxy
 
     def handle_one_request(self) -> None:
@@ -136,3 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _hang_up(self) -> None:
         self.close_connection = True
         self.connection.shutdown(socket.SHUT_RDWR)
+
+
+if __name__ == "__main__":
+    main()
