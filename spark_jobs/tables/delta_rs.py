@@ -58,10 +58,15 @@ class Table:
         ]
 
     def select(self, query: str) -> list[dict[str, Any]]:
-        """Return the rows of a SQL query over the table `t`, as plain values; a map is a list of pairs."""
-        from deltalake import QueryBuilder
+        """Return the rows of a SQL query over the table `t`, as plain values; a map is a list of pairs.
 
-        batch = QueryBuilder().register("t", self.delta).execute(query).read_all()
+        Other threads of Python run while the query waits for a store: pyarrow reads the batches without Python's lock.
+        `read_all` of delta-rs 1.6.6 keeps the lock, so each query would stop all pages of an API server.
+        """
+        from deltalake import QueryBuilder
+        from pyarrow import RecordBatchReader
+
+        batch = RecordBatchReader.from_stream(QueryBuilder().register("t", self.delta).execute(query)).read_all()
         columns = {name: batch[name].to_pylist() for name in batch.column_names}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
