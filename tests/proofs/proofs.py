@@ -312,7 +312,16 @@ PROOFS = (
         "Failing tasks, full disks and drivers killed during maintenance lose nothing that was published.",
         "Maintenance deletes files. Nothing else in the project does.",
         tests=_OTHER_FAULTS,
-        depends=(_SAMPLING, *_LOCKED, *_RUNS, *_SUPPORT, *_STORES, "tests/faults/**", *_without(_KILLS, _RACES)),
+        depends=(
+            _SAMPLING,
+            *_LOCKED,
+            *_RUNS,
+            *_SUPPORT,
+            *_STORES,
+            "tests/airflow/waiting.py",
+            "tests/faults/**",
+            *_without(_KILLS, _RACES),
+        ),
         case_s=60,
     ),
     Proof(

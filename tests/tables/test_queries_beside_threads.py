@@ -20,7 +20,7 @@ from deltalake import write_deltalake
 from spark_jobs.tables import delta_rs
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.objects import storage_options
-from tests.support.flaky_proxy import FlakyProxy, _Handler
+from tests.support.flaky_proxy import FlakyProxy, _Handler, _print
 from tests.support.object_store import BUCKET, object_store
 
 GIVES_UP_AFTER_S = 15.0
@@ -81,11 +81,6 @@ class KeepingProxy(FlakyProxy):
 
     def draw(self) -> str:
         return ""
-
-
-def _print(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":
